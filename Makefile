@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+# The only list of commands. `make` alone prints it.
+
+# Another interpreter: make setup PYTHON=python3.12
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup check test demo bench lock clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(INSTALLED) ## make .venv, install the pinned tools, compile the engine
+	@$(BIN)/python engine/build.py --tests
+
+$(INSTALLED): requirements/dev.txt pyproject.toml hatch_build.py
+	@command -v $(PYTHON) >/dev/null || { echo "setup: no $(PYTHON) on PATH; install Python 3.11 or newer, or name one: make setup PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) engine/check_tools.py
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+check: setup ## lint, types, layers and unit tests; under two minutes
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest tests/unit
+
+test: check ## everything in tests/, against a real Spark and a real Kafka
+	$(BIN)/pytest tests --ignore=tests/unit
+
+demo: setup ## card fraud, first in micro-batch, then in real-time mode, side by side
+	@$(BIN)/python examples/demo
+
+bench: setup ## measure latency; results go to benchmarks/results
+	@$(BIN)/python benchmarks
+
+lock: setup ## renew requirements/dev.txt and the locks of the jars
+	@$(BIN)/python requirements/lock.py
+	@$(BIN)/python engine/lock.py
+
+clean: ## remove what the targets above made; the cache of jars stays
+	rm -rf .venv build dist src/headrace/engine/jars .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

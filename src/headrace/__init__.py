@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Headrace: Spark runs the query; Headrace makes the road under it smooth, and tells you how fast you are.
+
+The names in ``__all__`` are the public API, together with the packages ``headrace.errors``, ``headrace.local`` and
+``headrace.testing``. Everything else may change at any time.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from headrace.errors import HeadraceError
+
+if TYPE_CHECKING:
+    from headrace.engine.session import configure, session
+
+__all__ = ["HeadraceError", "__version__", "configure", "session"]
+
+__version__ = "0.1.0"
+
+_HOMES = {"configure": "headrace.engine.session", "session": "headrace.engine.session"}
+
+
+def __getattr__(name: str) -> object:
+    """Imports a public name when it is first used.
+
+    Every Python worker on every executor runs this file when it imports ``headrace.worker``; it must not pay for
+    PySpark's session there.
+    """
+    home = _HOMES.get(name)
+    if home is None:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    return getattr(importlib.import_module(home), name)

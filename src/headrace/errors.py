@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything Headrace raises, in one tree.
+
+::
+
+    HeadraceError
+    ├── EngineError                  the engine cannot be attached to Spark
+    │   ├── EngineMissingError       the engine jar is not where it belongs
+    │   ├── EngineMismatchError      the engine jar was built for another Spark
+    │   ├── JvmAlreadyRunningError   Spark's JVM started without the engine
+    │   └── ForeignConnectorError    another Kafka connector would win over ours
+    ├── SettingConflictError         a user's setting contradicts what the engine needs
+    ├── ApplicationNotFoundError     the application to run is not there
+    ├── JavaMissingError             no usable Java
+    ├── DownloadError                jars that Headrace needs at run time
+    │   ├── ResolveError             they could not be fetched
+    │   └── ChecksumError            a jar is not the one that was pinned
+    └── KafkaError                   the local broker and the everyday commands
+        ├── KafkaStartError          the local broker did not start
+        ├── KafkaNotRunningError     no local broker runs
+        └── KafkaRequestError        a broker refused a request or did not answer
+
+Match the class, or the ``condition`` when only text is at hand (a log, a process's output); never the sentence.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+class HeadraceError(Exception):
+    """The root of every error that Headrace raises.
+
+    A subclass states its ``condition`` and a ``template`` of whole sentences: what happened, what became of the data
+    (where data is concerned), the next step. The parameters fill the template.
+
+    Attributes:
+        condition: A stable name in capitals, for programs that match errors.
+        parameters: What fills the template, by name.
+    """
+
+    condition: ClassVar[str] = "HEADRACE"
+    template: ClassVar[str] = "{message}"
+
+    def __init__(self, **parameters: object) -> None:
+        """Fills the template with the parameters, as text."""
+        self.parameters = {name: str(value) for name, value in parameters.items()}
+        super().__init__(f"[{self.condition}] {self.template.format(**self.parameters)}")
+
+    def __reduce__(self) -> tuple[Callable[..., HeadraceError], tuple[type[HeadraceError], dict[str, str]]]:
+        """Pickles as class and parameters: the default would pass the finished message to ``__init__``."""
+        return _rebuild, (type(self), self.parameters)
+
+
+def _rebuild(cls: type[HeadraceError], parameters: dict[str, str]) -> HeadraceError:
+    return cls(**parameters)
+
+
+class EngineError(HeadraceError):
+    """The engine cannot be attached to Spark."""
+
+    condition = "ENGINE"
+
+
+class EngineMissingError(EngineError):
+    """The engine jar is not where it belongs."""
+
+    condition = "ENGINE_MISSING"
+    template = (
+        "The engine jar is not at {path}. Nothing was started. In a clone of the repository, run `make setup`; "
+        "otherwise reinstall headrace."
+    )
+
+    def __init__(self, path: Path | str) -> None:
+        """Names the place where the jar was expected."""
+        super().__init__(path=path)
+
+
+class EngineMismatchError(EngineError):
+    """The engine jar was built for another Spark."""
+
+    condition = "ENGINE_MISMATCH"
+    template = (
+        "The engine jar was built for Spark {built_for}, but Spark {running} is installed. Nothing was started. "
+        "In a clone of the repository, run `make setup`; otherwise install pyspark=={built_for} or the headrace "
+        "release for Spark {running}."
+    )
+
+    def __init__(self, built_for: str, running: str) -> None:
+        """Names both Spark versions."""
+        super().__init__(built_for=built_for, running=running)
+
+
+class JvmAlreadyRunningError(EngineError):
+    """Spark's JVM started without the engine."""
+
+    condition = "JVM_ALREADY_RUNNING"
+    template = (
+        "Spark's JVM is already running in this process without the engine, and a class path cannot change once its "
+        "JVM runs. Running queries are untouched. Create the first session of the process with headrace.session(), "
+        "or start the script with `headrace run`."
+    )
+
+    def __init__(self) -> None:
+        """Needs no parameters."""
+        super().__init__()
+
+
+class ForeignConnectorError(EngineError):
+    """Another Kafka connector would win over ours."""
+
+    condition = "FOREIGN_CONNECTOR"
+    template = (
+        "Another connector for format 'kafka' stands on Spark's own class path at {path}, and Spark would silently "
+        "prefer it. Nothing was started. Remove that jar, or run the script without headrace."
+    )
+
+    def __init__(self, path: Path | str) -> None:
+        """Names the other connector's jar."""
+        super().__init__(path=path)
+
+
+class SettingConflictError(HeadraceError):
+    """A user's setting contradicts what the engine needs."""
+
+    condition = "SETTING_CONFLICT"
+    template = (
+        "{key} is set to '{given}', but the engine needs '{wanted}': {reason}. Nothing was started. "
+        "Remove the setting, or set it to '{wanted}'."
+    )
+
+    def __init__(self, key: str, wanted: str, given: str, reason: str) -> None:
+        """Names the setting with both values; the reason is a clause without a full stop."""
+        super().__init__(key=key, wanted=wanted, given=given, reason=reason)
+
+
+class ApplicationNotFoundError(HeadraceError):
+    """The application to run is not there."""
+
+    condition = "APPLICATION_NOT_FOUND"
+    template = "There is no application at {path}. Nothing was started. Give the path of a Python script."
+
+    def __init__(self, path: Path | str) -> None:
+        """Names the path that was asked for."""
+        super().__init__(path=path)
+
+
+class JavaMissingError(HeadraceError):
+    """No usable Java."""
+
+    condition = "JAVA_MISSING"
+    template = (
+        "No Java was found ({looked}). Nothing was started. Install a JDK 17 (Debian and Ubuntu: "
+        "`apt install openjdk-17-jdk-headless`; macOS: `brew install openjdk@17`) and put it on PATH or in JAVA_HOME."
+    )
+
+    def __init__(self, looked: str) -> None:
+        """Says where Java was looked for."""
+        super().__init__(looked=looked)
+
+
+class DownloadError(HeadraceError):
+    """Jars that Headrace needs at run time."""
+
+    condition = "DOWNLOAD"
+
+
+class ResolveError(DownloadError):
+    """Jars could not be fetched."""
+
+    condition = "RESOLVE"
+    template = (
+        "The jars of '{bundle}' could not be fetched into {cache}: {reason}. What was there before is unchanged. "
+        "Check the network and try again; HEADRACE_IVY_SETTINGS may name an Ivy settings file with your own mirror."
+    )
+
+    def __init__(self, bundle: str, cache: Path | str, reason: str) -> None:
+        """Names the bundle, the cache folder and the resolver's own words."""
+        super().__init__(bundle=bundle, cache=cache, reason=reason)
+
+
+class ChecksumError(DownloadError):
+    """A jar is not the one that was pinned."""
+
+    condition = "CHECKSUM"
+    template = (
+        "{path} has SHA-256 {found}, but {wanted} is pinned. The file was not used. If it is a leftover of an "
+        "interrupted copy, delete it and try again; if it comes back, do not trust where it comes from."
+    )
+
+    def __init__(self, path: Path | str, wanted: str, found: str) -> None:
+        """Names the file with both checksums."""
+        super().__init__(path=path, wanted=wanted, found=found)
+
+
+class KafkaError(HeadraceError):
+    """The local broker and the everyday commands."""
+
+    condition = "KAFKA"
+
+
+class KafkaStartError(KafkaError):
+    """The local broker did not start."""
+
+    condition = "KAFKA_START"
+    template = "The local Kafka broker did not start: {reason}. Records it already held are unchanged. {instead}"
+
+    def __init__(self, reason: str, instead: str) -> None:
+        """Says why, as a clause without a full stop, and what to do instead, as a sentence."""
+        super().__init__(reason=reason, instead=instead)
+
+
+class KafkaNotRunningError(KafkaError):
+    """No local broker runs."""
+
+    condition = "KAFKA_NOT_RUNNING"
+    template = (
+        "No local Kafka broker runs. Nothing was changed. Start one with `headrace kafka start`, or name another "
+        "with --bootstrap HOST:PORT."
+    )
+
+    def __init__(self) -> None:
+        """Needs no parameters."""
+        super().__init__()
+
+
+class KafkaRequestError(KafkaError):
+    """A broker refused a request or did not answer."""
+
+    condition = "KAFKA_REQUEST"
+    template = "Kafka at {bootstrap} did not {action}: {reason}. {outcome}"
+
+    def __init__(self, bootstrap: str, action: str, reason: str, outcome: str) -> None:
+        """Names the broker, the action as a verb phrase, the broker's reason, and what became of the data."""
+        super().__init__(bootstrap=bootstrap, action=action, reason=reason, outcome=outcome)
