@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+package headrace
+
+import java.util.{Collections, Map => JMap}
+import java.util.concurrent.{Executors, ScheduledExecutorService, TimeUnit}
+
+import scala.util.control.NonFatal
+
+import headrace.kafka.{ConsumerPool, ProducerPool}
+import org.apache.spark.SparkContext
+import org.apache.spark.api.plugin.{DriverPlugin, ExecutorPlugin, PluginContext, SparkPlugin}
+import org.slf4j.LoggerFactory
+
+/** The engine's part in the life of an application: one half in the driver, one in every executor. */
+final class HeadracePlugin extends SparkPlugin {
+  override def driverPlugin(): DriverPlugin = new HeadraceDriver
+  override def executorPlugin(): ExecutorPlugin = new HeadraceExecutor
+}
+
+private[headrace] object HeadracePlugin {
+  /** Spark's executor id of the driver itself; the constant in Spark is not public. */
+  val Driver = "driver"
+}
+
+/** Executor to driver: "these epochs should end" (empty: just asking). The answer is the driver's whole board. */
+private[headrace] final case class SignalExchange(ends: Map[String, Long])
+
+private[headrace] final class HeadraceDriver extends DriverPlugin {
+  override def init(context: SparkContext, plugin: PluginContext): JMap[String, String] = Collections.emptyMap()
+
+  override def receive(message: Any): AnyRef = message match {
+    case SignalExchange(ends) =>
+      EpochSignal.merge(ends)
+      EpochSignal.snapshot()
+    case other =>
+      throw new IllegalArgumentException(s"the Headrace driver plugin got an unknown message: ${other.getClass}")
+  }
+}
+
+private[headrace] final class HeadraceExecutor extends ExecutorPlugin {
+  private val log = LoggerFactory.getLogger(classOf[HeadraceExecutor])
+  private var exchange: ScheduledExecutorService = _
+
+  override def init(context: PluginContext, extra: JMap[String, String]): Unit = {
+    ConsumerPool.configure(context.conf)
+    ProducerPool.configure(context.conf)
+    // In local mode driver and executor share one JVM and therefore one board: nothing to copy.
+    if (context.executorID() != HeadracePlugin.Driver) {
+      exchange = Executors.newSingleThreadScheduledExecutor { task =>
+        val thread = new Thread(task, "headrace-epoch-signal")
+        thread.setDaemon(true)
+        thread
+      }
+      exchange.scheduleWithFixedDelay(() => swap(context), 500, 500, TimeUnit.MILLISECONDS)
+    }
+  }
+
+  private def swap(context: PluginContext): Unit =
+    // A periodic task that throws is never run again; a driver that is briefly busy must not switch the signal off.
+    try EpochSignal.merge(context.ask(SignalExchange(EpochSignal.snapshot())).asInstanceOf[Map[String, Long]])
+    catch { case NonFatal(e) => log.warn("Could not reach the driver for epoch signals; trying again.", e) }
+
+  override def shutdown(): Unit = {
+    if (exchange != null) exchange.shutdownNow()
+    ConsumerPool.closeAll()
+    ProducerPool.closeAll()
+  }
+}

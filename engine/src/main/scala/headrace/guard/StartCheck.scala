@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+package headrace.guard
+
+import headrace.HeadraceException
+import org.apache.spark.sql.catalyst.expressions.{PythonUDF, SortOrder}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.{Rule => PlanRule}
+import org.apache.spark.sql.catalyst.streaming.{StreamingRelationV2, WriteToStreamStatement}
+import org.apache.spark.sql.execution.streaming.RealTimeTrigger
+import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation
+import org.apache.spark.sql.streaming.OutputMode
+
+/** Checks a real-time query inside `start()`: its sink, its logical plan, its output mode and its checkpoint.
+  *
+  * Reaches into Spark: `WriteToStreamStatement`, the only node that still knows the trigger.
+  */
+private[guard] final class StartCheck extends PlanRule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+    case start: WriteToStreamStatement if start.trigger.isInstanceOf[RealTimeTrigger] =>
+      checkSink(start)
+      checkPlan(start.inputQuery)
+      CheckpointFormat.check(start, stateful = start.inputQuery.exists(_.isStateful))
+      withOutputMode(start)
+    case other => other
+  }
+
+  private def checkSink(start: WriteToStreamStatement): Unit = {
+    val name = start.sink.getClass.getName
+    Rules.find(name) match {
+      case Some(rule) if rule.allowed => ()
+      case Some(rule) => throw rule.refusal("sink")
+      case None => throw Rules.named("SINK_UNKNOWN").copy(what = s"The sink $name").refusal("sink")
+    }
+  }
+
+  private def checkPlan(plan: LogicalPlan): Unit = plan.foreach { node =>
+    if (node.isStreaming) {
+      refusal(node).foreach(rule => throw rule.refusal(node.nodeName))
+      if (node.expressions.exists(_.exists(_.isInstanceOf[PythonUDF])))
+        throw Rules.named("PYTHON_FUNCTION").refusal(node.nodeName)
+    }
+  }
+
+  /** A few nodes are refused only in some of their forms; the others by their class. */
+  private def refusal(node: LogicalPlan): Option[Rule] = node match {
+    case join: Join => Option.when(join.left.isStreaming && join.right.isStreaming)(Rules.named("STREAM_STREAM_JOIN"))
+    case sort: Sort => Option.when(sort.global)(Rules.named("ORDER_BY"))
+    case repartition: RepartitionByExpression =>
+      Option.when(repartition.partitionExpressions.exists(_.isInstanceOf[SortOrder]))(
+        Rules.named("RANGE_PARTITIONING"))
+    case union: Union =>
+      Option.when(union.children.exists(_.exists(_.isStateful)))(Rules.named("STATEFUL_BELOW_UNION"))
+    case relation: StreamingRelation =>
+      Some(Rules.named("SOURCE_UNSUPPORTED").copy(what = s"The source ${relation.sourceName}"))
+    case relation: StreamingRelationV2 =>
+      Rules.find(relation.table.getClass.getName).filterNot(_.allowed)
+    case other => Rules.find(other.getClass.getName).filterNot(_.allowed)
+  }
+
+  /** Spark's default is append, and it refuses that in real-time mode. Where both modes write the same rows, take update. */
+  private def withOutputMode(start: WriteToStreamStatement): WriteToStreamStatement = start.outputMode match {
+    case update if update == OutputMode.Update() => start
+    case append if append == OutputMode.Append() && !start.inputQuery.exists(differsByMode) =>
+      logWarning(
+        "This real-time query has output mode append (Spark's default); it runs in update mode, which writes the same rows " +
+          "here. Set .outputMode(\"update\") to say so yourself.")
+      start.copy(outputMode = OutputMode.Update())
+    case mode => throw new HeadraceException(
+        "OUTPUT_MODE",
+        s"The output mode ${mode.toString.toLowerCase} cannot be used by this query in real-time mode: results are sent " +
+          "as they change, and nothing waits until they are final. The query did not start. Set .outputMode(\"update\").",
+        Map("mode" -> mode.toString))
+  }
+
+  private def differsByMode(node: LogicalPlan): Boolean = node.isStateful && !node.isInstanceOf[Deduplicate]
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+package headrace.kafka
+
+import java.time.Duration
+import java.util.{Collections, List => JList}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.kafka.clients.consumer.{ConsumerRecord, KafkaConsumer, OffsetOutOfRangeException}
+import org.apache.kafka.common.TopicPartition
+import org.apache.spark.unsafe.types.UTF8String
+
+/** What one partition has fetched but not yet handed on. */
+private[kafka] final class PartitionCursor(val partition: TopicPartition) {
+  val topic: UTF8String = UTF8String.fromString(partition.topic)
+  /** The offset after the last record handed on; Long.MinValue until a reader says where to start. */
+  var next: Long = Long.MinValue
+  private var fetched: JList[ConsumerRecord[Array[Byte], Array[Byte]]] = Collections.emptyList()
+  private var index = 0
+
+  def hasRecord: Boolean = index < fetched.size
+
+  def peek: ConsumerRecord[Array[Byte], Array[Byte]] = fetched.get(index)
+
+  def take(): ConsumerRecord[Array[Byte], Array[Byte]] = {
+    val record = fetched.get(index)
+    index += 1
+    next = record.offset + 1
+    record
+  }
+
+  def fill(records: JList[ConsumerRecord[Array[Byte], Array[Byte]]]): Unit = {
+    fetched = records
+    index = 0
+  }
+
+  def clear(): Unit = fill(Collections.emptyList())
+}
+
+/** A consumer with a fixed set of partitions. It keeps what it has fetched between epochs, so that the next epoch goes
+  * on where this one stopped without a seek or a fetch. Used by one task at a time.
+  */
+private[kafka] final class AssignedConsumer(settings: Map[String, String], val partitions: Seq[TopicPartition])
+    extends AutoCloseable {
+  private val consumer =
+    new KafkaConsumer[Array[Byte], Array[Byte]](settings.asJava.asInstanceOf[java.util.Map[String, AnyRef]])
+  consumer.assign(partitions.asJava)
+
+  val cursors: Array[PartitionCursor] = partitions.map(new PartitionCursor(_)).toArray
+
+  /** Places every cursor; one that stands there already keeps what it has fetched. */
+  def startAt(offsets: Map[TopicPartition, Long]): Unit =
+    cursors.foreach { cursor =>
+      val offset = offsets(cursor.partition)
+      if (cursor.next != offset) seek(cursor, offset)
+    }
+
+  private def seek(cursor: PartitionCursor, offset: Long): Unit = {
+    cursor.clear()
+    cursor.next = offset
+    consumer.seek(cursor.partition, offset)
+  }
+
+  /** Fetches what is there, waiting at most `timeoutMs` for a first record. Only when every cursor is empty. */
+  def poll(timeoutMs: Long, failOnDataLoss: Boolean): Unit =
+    try {
+      val records = consumer.poll(Duration.ofMillis(timeoutMs))
+      if (!records.isEmpty) cursors.foreach(cursor => cursor.fill(records.records(cursor.partition)))
+    } catch {
+      case e: OffsetOutOfRangeException =>
+        e.offsetOutOfRangePartitions().asScala.foreach { case (partition, offset) => skip(partition, offset, failOnDataLoss) }
+    }
+
+  private def skip(partition: TopicPartition, offset: Long, failOnDataLoss: Boolean): Unit = {
+    val earliest = consumer.beginningOffsets(Collections.singleton(partition)).get(partition).longValue
+    DataLoss.report(
+      failOnDataLoss,
+      s"Partition $partition no longer holds offset $offset; its earliest record now is at $earliest: records in between " +
+        "were deleted by retention, or the topic was created anew.")
+    cursors.find(_.partition == partition).foreach(seek(_, earliest))
+  }
+
+  /** How far the partition was read, also past offsets that hold no record (transaction marks, compacted records). */
+  def position(partition: TopicPartition): Long = consumer.position(partition)
+
+  override def close(): Unit = consumer.close(
+    org.apache.kafka.clients.consumer.CloseOptions.timeout(Duration.ZERO))
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+package headrace.kafka
+
+import java.util.concurrent.{ExecutionException, TimeUnit}
+
+import scala.jdk.CollectionConverters._
+
+import headrace.HeadraceException
+import org.apache.kafka.clients.CommonClientConfigs
+import org.apache.kafka.clients.admin.{Admin, AdminClientConfig, ListOffsetsOptions, OffsetSpec, TopicDescription}
+import org.apache.kafka.clients.consumer.ConsumerConfig
+import org.apache.kafka.common.{IsolationLevel, KafkaException, TopicPartition, Uuid}
+import org.apache.kafka.common.errors.{AuthenticationException, AuthorizationException, RetriableException, TimeoutException, UnknownTopicOrPartitionException}
+
+/** What the driver asks the brokers: which partitions there are, and their offsets. */
+private[kafka] final class Broker(options: SourceOptions) extends AutoCloseable {
+  import Broker._
+
+  private val isolation = options.client.get(ConsumerConfig.ISOLATION_LEVEL_CONFIG)
+    .filter(_.equalsIgnoreCase("read_committed"))
+    .fold(IsolationLevel.READ_UNCOMMITTED)(_ => IsolationLevel.READ_COMMITTED)
+
+  private lazy val admin: Admin = {
+    val settings = AdminDefaults ++ options.client.filter { case (name, _) => AdminClientConfig.configNames().contains(name) }
+    Admin.create(settings.asJava.asInstanceOf[java.util.Map[String, AnyRef]])
+  }
+
+  /** The partitions that exist now, with the identity of their topic; missing topics are left out if `lenient`. */
+  def topics(lenient: Boolean = false): Map[String, Topic] = asking {
+    val names = options.subscription match {
+      case Subscription.Topics(names) => names
+      case Subscription.Assigned(partitions) => partitions.map(_.topic)
+      case Subscription.Matching(pattern) =>
+        admin.listTopics().names().get().asScala.filter(name => pattern.matcher(name).matches()).toSet
+    }
+    val answers = admin.describeTopics(names.asJavaCollection).topicNameValues().asScala
+    answers.flatMap { case (name, answer) =>
+      try Some(name -> topic(answer.get(), lenient))
+      catch {
+        case e: ExecutionException if e.getCause.isInstanceOf[UnknownTopicOrPartitionException] =>
+          // A topic that matched a pattern a moment ago and is gone now is no error.
+          if (lenient || options.subscription.isInstanceOf[Subscription.Matching]) None
+          else throw topicNotFound(name)
+      }
+    }.toMap
+  }
+
+  private def topic(description: TopicDescription, lenient: Boolean): Topic = {
+    val existing = description.partitions().asScala.map(p => new TopicPartition(description.name(), p.partition())).toSet
+    val wanted = options.subscription match {
+      case Subscription.Assigned(partitions) => partitions.filter(_.topic == description.name())
+      case _ => existing
+    }
+    if (!lenient) (wanted -- existing).headOption.foreach(missing => throw partitionNotFound(missing))
+    Topic(description.topicId(), wanted.intersect(existing))
+  }
+
+  def partitions(): Set[TopicPartition] = topics().values.flatMap(_.partitions).toSet
+
+  def earliest(partitions: Set[TopicPartition]): Map[TopicPartition, Long] = list(partitions, _ => OffsetSpec.earliest())
+
+  def latest(partitions: Set[TopicPartition]): Map[TopicPartition, Long] = list(partitions, _ => OffsetSpec.latest())
+
+  /** Turns what the user wrote into offsets; `starting` decides what a timestamp without a record means. */
+  def resolve(bound: Bound, starting: Boolean): Map[TopicPartition, Long] = {
+    val existing = partitions()
+    bound match {
+      case Bound.Earliest => earliest(existing)
+      case Bound.Latest => latest(existing)
+      case Bound.Offsets(asked) =>
+        checkComplete(asked.keySet, existing)
+        val marked = asked.filter { case (_, offset) => offset < 0 }.keySet
+        val (fromEarliest, fromLatest) = marked.partition(asked(_) == Bound.FromEarliest)
+        asked ++ earliest(fromEarliest) ++ latest(fromLatest)
+      case Bound.Timestamps(asked, latestIfNone) =>
+        checkComplete(asked.keySet, existing)
+        atTime(asked, latestIfNone || !starting)
+      case Bound.Timestamp(time, latestIfNone) =>
+        atTime(existing.map(_ -> time).toMap, latestIfNone || !starting)
+    }
+  }
+
+  private def atTime(times: Map[TopicPartition, Long], latestIfNone: Boolean): Map[TopicPartition, Long] = {
+    val found = list(times.keySet, tp => OffsetSpec.forTimestamp(times(tp)))
+    val (none, some) = found.partition { case (_, offset) => offset < 0 }
+    if (none.nonEmpty && !latestIfNone) {
+      val (tp, _) = none.head
+      throw new HeadraceException(
+        "KAFKA_NO_RECORD_AT_TIMESTAMP",
+        s"Partition $tp has no record at or after timestamp ${times(tp)}. Nothing was read. Use an earlier timestamp, or " +
+          "option startingOffsetsByTimestampStrategy=latest to begin at the end there.",
+        Map("partition" -> tp.toString, "timestamp" -> times(tp).toString))
+    }
+    some ++ latest(none.keySet)
+  }
+
+  private def checkComplete(asked: Set[TopicPartition], existing: Set[TopicPartition]): Unit =
+    if (asked != existing) {
+      val missing = (existing -- asked).map(_.toString).toSeq.sorted
+      val unknown = (asked -- existing).map(_.toString).toSeq.sorted
+      throw new HeadraceException(
+        "KAFKA_OFFSETS_INCOMPLETE",
+        "Offsets by partition must name exactly the partitions that are read. " +
+          s"Missing: ${missing.mkString("[", ", ", "]")}; not read: ${unknown.mkString("[", ", ", "]")}. Nothing was read. " +
+          "Name each partition; use -2 for its earliest and -1 for its latest offset.")
+    }
+
+  private def list(partitions: Set[TopicPartition], spec: TopicPartition => OffsetSpec): Map[TopicPartition, Long] =
+    if (partitions.isEmpty) Map.empty
+    else asking {
+      val query = partitions.map(tp => tp -> spec(tp)).toMap.asJava
+      admin.listOffsets(query, new ListOffsetsOptions(isolation)).all().get().asScala
+        .map { case (tp, info) => tp -> info.offset() }.toMap
+    }
+
+  /** Retries what may pass, and says clearly what will not. */
+  private def asking[T](question: => T): T = {
+    var attempt = 1
+    while (true) {
+      try return question
+      catch {
+        case e: ExecutionException => e.getCause match {
+            case timeout: TimeoutException => throw unreachable(timeout)
+            case denied @ (_: AuthenticationException | _: AuthorizationException) => throw refused(denied)
+            case _: RetriableException if attempt < options.offsetRetries =>
+              attempt += 1
+              TimeUnit.MILLISECONDS.sleep(options.offsetRetryMs)
+            case cause => throw unreachable(cause)
+          }
+        case e: KafkaException if !e.isInstanceOf[RetriableException] => throw unreachable(e)
+      }
+    }
+    throw new IllegalStateException("unreachable: the loop above returns or throws")
+  }
+
+  private def servers: String = options.client.getOrElse(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, "")
+
+  private def topicNotFound(name: String) = new HeadraceException(
+    "KAFKA_TOPIC_NOT_FOUND",
+    s"Topic '$name' does not exist on $servers. Nothing was read. Create it (headrace topics create $name) or correct " +
+      "the option 'subscribe' or 'assign'.",
+    Map("topic" -> name, "servers" -> servers))
+
+  private def partitionNotFound(tp: TopicPartition) = new HeadraceException(
+    "KAFKA_PARTITION_NOT_FOUND",
+    s"Topic '${tp.topic}' has no partition ${tp.partition} on $servers. Nothing was read. Correct the option 'assign'.",
+    Map("topic" -> tp.topic, "partition" -> tp.partition.toString))
+
+  private def unreachable(cause: Throwable) = new HeadraceException(
+    "KAFKA_UNREACHABLE",
+    s"The Kafka brokers at $servers did not answer (${cause.getMessage}). Nothing was read; progress in the checkpoint is " +
+      "untouched. Check that they run and that kafka.bootstrap.servers and the security options are right, then start again.",
+    Map("servers" -> servers),
+    cause)
+
+  private def refused(cause: Throwable) = new HeadraceException(
+    "KAFKA_ACCESS_DENIED",
+    s"The Kafka brokers at $servers refused access (${cause.getMessage}). Nothing was read. Check the kafka.sasl.*, " +
+      "kafka.ssl.* options and the rights of this user.",
+    Map("servers" -> servers),
+    cause)
+
+  override def close(): Unit = admin.close(java.time.Duration.ofSeconds(1))
+}
+
+private[kafka] object Broker {
+  final case class Topic(id: Uuid, partitions: Set[TopicPartition])
+
+  /** Kafka would wait a minute for brokers that are not there; nobody wants that before the first error. */
+  private val AdminDefaults = Map(
+    AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG -> "15000",
+    AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG -> "10000")
+}

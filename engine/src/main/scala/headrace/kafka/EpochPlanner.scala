@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+package headrace.kafka
+
+import java.util.concurrent.TimeUnit
+
+import headrace.{EpochSignal, HeadracePlugin}
+import org.apache.kafka.common.{TopicPartition, Uuid}
+import org.apache.spark.SparkContext
+import org.apache.spark.sql.connector.read.InputPartition
+import org.slf4j.LoggerFactory
+
+/** Which partitions the tasks of an epoch read. Asks the brokers nothing unless the watcher saw a change. */
+private[kafka] final class EpochPlanner(options: SourceOptions, broker: Broker, settings: ReaderSettings)
+    extends AutoCloseable {
+  import EpochPlanner._
+
+  private val shared = settings.copy(consumer = options.consumer(settings.consumer("group.id"), shared = true))
+  private val log = LoggerFactory.getLogger(classOf[EpochPlanner])
+  private var watcher: Option[TopicWatcher] = None
+  private var ids: Map[String, Uuid] = Map.empty
+  private var planned: Map[TopicPartition, Long] = Map.empty
+  private var places: Map[Set[TopicPartition], String] = Map.empty
+  @volatile private var running: Option[(String, Long)] = None
+
+  /** The query this source belongs to, once its first epoch was planned. */
+  def query: Option[String] = running.map(_._1)
+
+  def latest: Map[TopicPartition, Long] = watcher.fold(Map.empty[TopicPartition, Long])(_.latest)
+
+  /** One group of partitions for each task: a group a partition, or `maxPartitions` groups. */
+  def groups(start: Map[TopicPartition, Long]): Seq[InputPartition] = {
+    val (query, epoch) = currentEpoch()
+    running = Some(query -> epoch)
+    planned = current(start)
+    val sorted = planned.keys.toSeq.sortBy(tp => (tp.topic, tp.partition))
+    val tasks = math.max(1, math.min(sorted.size, options.maxPartitions.getOrElse(sorted.size)))
+    (0 until tasks).map { task =>
+      val mine = sorted.indices.filter(_ % tasks == task).map(sorted).toSet
+      val own = if (mine.size > 1) shared else settings
+      GroupPartition(planned.filter { case (tp, _) => mine(tp) }, query, epoch, places.get(mine), own)
+    }
+  }
+
+  /** Where the epoch ended. A partition no task reported stays where it began: left out, it would be read anew. */
+  def merge(ends: Seq[TaskEnd]): Map[TopicPartition, Long] = {
+    places = ends.filter(_.executorId != HeadracePlugin.Driver)
+      .map(end => end.offsets.keySet -> s"executor_${end.host}_${end.executorId}").toMap
+    planned ++ ends.flatMap(_.offsets)
+  }
+
+  /** The start offsets with partitions that came and went since. */
+  private def current(start: Map[TopicPartition, Long]): Map[TopicPartition, Long] = {
+    val topics = watching().topics
+    val existing = topics.values.flatMap(_.partitions).toSet
+    val gone = start.keySet -- existing
+    if (gone.nonEmpty && stillGone(gone))
+      DataLoss.report(options.failOnDataLoss, s"Partitions ${gone.mkString(", ")} are gone with unread records, if any.")
+    val anew = ids.collect { case (name, id) if topics.get(name).exists(_.id != id) => name }.toSet
+    anew.foreach(name =>
+      DataLoss.report(options.failOnDataLoss, s"Topic '$name' was deleted and created anew; what was unread is lost."))
+    ids ++= topics.map { case (name, topic) => name -> topic.id }
+    val kept = start.filter { case (tp, _) => existing(tp) && !anew(tp.topic) }
+    val added = existing -- kept.keySet
+    if (added.nonEmpty) log.info("Reading new partitions from their first record: {}", added.mkString(", "))
+    kept ++ Added.earliest(broker, options, added)
+  }
+
+  /** Right after a broker's restart a topic can seem missing; believe it only when it stays so. */
+  private def stillGone(gone: Set[TopicPartition]): Boolean =
+    (1 to ConfirmTimes).forall { _ =>
+      TimeUnit.MILLISECONDS.sleep(ConfirmEveryMs)
+      val existing = broker.topics(lenient = true).values.flatMap(_.partitions).toSet
+      (gone -- existing).nonEmpty
+    }
+
+  private def watching(): TopicWatcher = watcher.getOrElse {
+    val every = options.partitionRefreshMs.getOrElse(WatchEveryMs)
+    val created = new TopicWatcher(broker, every, () => running.foreach { case (query, epoch) => EpochSignal.end(query, epoch) })
+    watcher = Some(created)
+    created
+  }
+
+  private def currentEpoch(): (String, Long) = {
+    val context = SparkContext.getOrCreate()
+    (context.getLocalProperty(QueryIdProperty), context.getLocalProperty(EpochProperty).toLong)
+  }
+
+  override def close(): Unit = watcher.foreach(_.close())
+}
+
+private[headrace] object EpochPlanner {
+  /** Spark's names: `StreamExecution.QUERY_ID_KEY` and `MicroBatchExecution.BATCH_ID_KEY`, set on the query's thread. */
+  val QueryIdProperty = "sql.streaming.queryId"
+  val EpochProperty = "streaming.sql.batchId"
+
+  private val WatchEveryMs = 2000L
+  private val ConfirmTimes = 5
+  private val ConfirmEveryMs = 500L
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+package headrace.kafka
+
+import java.util.{Collections, Map => JMap, Optional}
+
+import scala.jdk.CollectionConverters._
+
+import headrace.EpochSignal
+import headrace.guard.{RealTimeDefaults, SlotLedger}
+import org.apache.spark.SparkEnv
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
+import org.apache.spark.sql.connector.read.streaming._
+
+/** The source of a streaming query: micro-batch, available-now and real-time mode on the same offsets. */
+private[kafka] final class KafkaStream(options: SourceOptions, checkpoint: String)
+    extends MicroBatchStream
+    with SupportsTriggerAvailableNow
+    with SupportsRealTimeMode
+    with ReportsSourceMetrics {
+
+  private val broker = new Broker(options)
+  private val groupId = options.groupId("headrace-source")
+  private val settings = ReaderSettings(
+    options.consumer(groupId),
+    options.includeHeaders,
+    options.failOnDataLoss,
+    options.pollTimeoutMs.getOrElse(SparkEnv.get.conf.getTimeAsMs("spark.network.timeout", "120s")))
+  private val batches = new BatchPlanner(options, broker)
+  private lazy val epochs = new EpochPlanner(options, broker, settings)
+  private var realTime = false
+
+  override def prepareForRealTimeMode(): Unit = {
+    SourceOptions.checkRealTime(options)
+    RealTimeDefaults.apply(SparkSession.active)
+    realTime = true
+  }
+
+  override def prepareForTriggerAvailableNow(): Unit = batches.fixEnd()
+
+  override def initialOffset(): Offset = {
+    val log = new InitialOffsets(SparkSession.active, checkpoint)
+    log.get(0L).getOrElse {
+      val first = KafkaOffset(broker.resolve(options.starting.getOrElse(Bound.Latest), starting = true))
+      log.add(0L, first)
+      first
+    }
+  }
+
+  override def getDefaultReadLimit: ReadLimit = batches.readLimit
+
+  override def latestOffset(): Offset =
+    throw new UnsupportedOperationException("Spark asks a source with admission control for latestOffset(start, limit)")
+
+  override def latestOffset(start: Offset, limit: ReadLimit): Offset =
+    // The end of an epoch is known when it has ended; asking for it now would cost a round trip between two epochs.
+    if (realTime) start else batches.latest(KafkaOffset.of(start).offsets, limit).map(KafkaOffset(_)).orNull
+
+  override def reportLatestOffset(): Offset = {
+    val newest = if (realTime) epochs.latest else batches.newest
+    if (newest.isEmpty) null else KafkaOffset(newest)
+  }
+
+  override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] =
+    batches.ranges(KafkaOffset.of(start).offsets, KafkaOffset.of(end).offsets)
+      .map(range => RangePartition(range.partition, range.from, range.until, settings): InputPartition).toArray
+
+  override def planInputPartitions(start: Offset): Array[InputPartition] =
+    epochs.groups(KafkaOffset.of(start).offsets).toArray
+
+  override def mergeOffsets(ends: Array[PartitionOffset]): Offset =
+    KafkaOffset(epochs.merge(ends.toSeq.collect { case end: TaskEnd => end }))
+
+  override def createReaderFactory(): PartitionReaderFactory = ReaderFactory
+
+  override def deserializeOffset(json: String): Offset = KafkaOffset(OffsetJson.readOffsets(json))
+
+  override def commit(end: Offset): Unit = ()
+
+  override def metrics(consumed: Optional[Offset]): JMap[String, String] = {
+    val newest = if (realTime) epochs.latest else batches.newest
+    val behind = for {
+      offset <- Option(consumed.orElse(null)).toSeq
+      (partition, at) <- KafkaOffset.of(offset).offsets
+      latest <- newest.get(partition)
+    } yield math.max(0L, latest - at)
+    if (behind.isEmpty) Collections.emptyMap()
+    else Map(
+      "minOffsetsBehindLatest" -> behind.min.toString,
+      "maxOffsetsBehindLatest" -> behind.max.toString,
+      "avgOffsetsBehindLatest" -> (behind.sum.toDouble / behind.size).toString).asJava
+  }
+
+  override def stop(): Unit = {
+    if (realTime) {
+      epochs.close()
+      epochs.query.foreach { query =>
+        SlotLedger.release(query)
+        EpochSignal.forget(query)
+      }
+    }
+    // In local mode the executor's consumers live here too; elsewhere they are closed when they have been idle.
+    ConsumerPool.closeGroup(settings.consumer("group.id"))
+    broker.close()
+  }
+
+  override def toString: String = s"Kafka[${options.subscription}]"
+}

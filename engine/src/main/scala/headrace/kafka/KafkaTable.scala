@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+package headrace.kafka
+
+import java.util.{EnumSet, Set => JSet}
+
+import org.apache.spark.sql.connector.catalog.{SupportsRead, SupportsWrite, Table, TableCapability}
+import org.apache.spark.sql.connector.read.{Batch, Scan, ScanBuilder}
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
+import org.apache.spark.sql.connector.write.{BatchWrite, LogicalWriteInfo, SupportsTruncate, Write, WriteBuilder}
+import org.apache.spark.sql.connector.write.streaming.StreamingWrite
+import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+private[kafka] final class KafkaTable(includeHeaders: Boolean) extends Table with SupportsRead with SupportsWrite {
+  // Spark allows asynchronous progress tracking by the sink's name, and this one is on its list.
+  override def name(): String = "KafkaTable"
+
+  override def schema(): StructType = RecordRow.schema(includeHeaders)
+
+  override def capabilities(): JSet[TableCapability] = EnumSet.of(
+    TableCapability.BATCH_READ,
+    TableCapability.BATCH_WRITE,
+    TableCapability.MICRO_BATCH_READ,
+    TableCapability.STREAMING_WRITE,
+    // What may be written differs from what is read; RowToRecord checks it.
+    TableCapability.ACCEPT_ANY_SCHEMA)
+
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
+    () => new KafkaScan(SourceOptions.parse(options))
+
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
+    new WriteBuilder with SupportsTruncate with SupportsStreamingUpdateAsAppend {
+      private val options = SinkOptions.parse(info.options())
+
+      override def build(): Write = new KafkaWrite(options, info.schema())
+
+      // Complete mode truncates before it writes; a topic keeps its history, as with Spark's connector.
+      override def truncate(): WriteBuilder = this
+    }
+}
+
+private[kafka] final class KafkaScan(options: SourceOptions) extends Scan {
+  override def readSchema(): StructType = RecordRow.schema(options.includeHeaders)
+
+  override def description(): String = s"Kafka ${options.subscription}"
+
+  override def toBatch: Batch = new KafkaBatch(SourceOptions.checkBatch(options))
+
+  override def toMicroBatchStream(checkpoint: String): MicroBatchStream =
+    new KafkaStream(SourceOptions.checkStreaming(options), checkpoint)
+
+  // Anything else makes the planner list the input partitions, that is ask the brokers, just to choose a row format.
+  override def columnarSupportMode(): Scan.ColumnarSupportMode = Scan.ColumnarSupportMode.UNSUPPORTED
+}
+
+private[kafka] final class KafkaWrite(options: SinkOptions, schema: StructType) extends Write {
+  RowToRecord.check(schema, options.topic)
+
+  override def description(): String = s"Kafka ${options.topic.getOrElse("by topic column")}"
+
+  override def toBatch: BatchWrite = new KafkaBatchWrite(options, schema)
+
+  override def toStreaming: StreamingWrite = new KafkaStreamingWrite(options, schema)
+}

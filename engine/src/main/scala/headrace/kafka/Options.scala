@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+package headrace.kafka
+
+import java.util.Locale
+
+import scala.jdk.CollectionConverters._
+
+import headrace.HeadraceException
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** The user's options with clear errors: names as in Spark's Kafka guide, case ignored. */
+private[kafka] final class Options(raw: CaseInsensitiveStringMap) {
+  private val values: Map[String, String] =
+    raw.asCaseSensitiveMap().asScala.map { case (name, value) => name.toLowerCase(Locale.ROOT) -> value }.toMap
+
+  def contains(name: String): Boolean = values.contains(name.toLowerCase(Locale.ROOT))
+
+  def get(name: String): Option[String] = values.get(name.toLowerCase(Locale.ROOT)).map(_.trim)
+
+  def boolean(name: String, default: Boolean): Boolean = get(name).map(_.toLowerCase(Locale.ROOT)) match {
+    case None => default
+    case Some("true") => true
+    case Some("false") => false
+    case Some(other) => throw Options.invalid(name, other, "true or false")
+  }
+
+  def long(name: String): Option[Long] =
+    get(name).map(text => text.toLongOption.getOrElse(throw Options.invalid(name, text, "a whole number")))
+
+  def positive(name: String): Option[Long] =
+    long(name).map(value => if (value > 0) value else throw Options.invalid(name, value.toString, "a positive number"))
+
+  /** The `kafka.*` options without the prefix, as the Kafka client wants them. Never log these: they hold secrets. */
+  def client: Map[String, String] =
+    raw.asCaseSensitiveMap().asScala.collect {
+      case (name, value) if name.toLowerCase(Locale.ROOT).startsWith("kafka.") => name.substring(6) -> value
+    }.toMap
+
+  def refuse(name: String, reason: String): Unit =
+    if (contains(name)) {
+      throw new HeadraceException(
+        "KAFKA_OPTION_REFUSED",
+        s"The option '$name' cannot be used here: $reason Nothing was read or written. Take it out and start again.",
+        Map("option" -> name))
+    }
+
+  def require(name: String): String = get(name).filter(_.nonEmpty).getOrElse(
+    throw new HeadraceException(
+      "KAFKA_OPTION_MISSING",
+      s"The option '$name' is missing. Nothing was read or written. Set it with .option(\"$name\", ...).",
+      Map("option" -> name)))
+}
+
+private[kafka] object Options {
+  def invalid(name: String, value: String, expected: String): HeadraceException =
+    new HeadraceException(
+      "KAFKA_OPTION_INVALID",
+      s"The option '$name' must be $expected, not '$value'. Nothing was read or written. Correct it and start again.",
+      Map("option" -> name, "value" -> value, "expected" -> expected))
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package headrace.kafka
+
+import org.apache.kafka.common.TopicPartition
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
+
+/** What every reader of a query needs. Travels to the executors. */
+private[kafka] final case class ReaderSettings(
+    consumer: Map[String, String],
+    includeHeaders: Boolean,
+    failOnDataLoss: Boolean,
+    pollTimeoutMs: Long)
+
+/** A bounded piece of one partition: micro-batch and batch. */
+private[kafka] final case class RangePartition(
+    partition: TopicPartition,
+    from: Long,
+    until: Long,
+    settings: ReaderSettings)
+    extends InputPartition
+
+/** Partitions that one task reads for a whole epoch: real-time mode. */
+private[kafka] final case class GroupPartition(
+    starts: Map[TopicPartition, Long],
+    query: String,
+    epoch: Long,
+    place: Option[String],
+    settings: ReaderSettings)
+    extends InputPartition {
+  override def preferredLocations(): Array[String] = place.toArray
+
+  val partitions: Seq[TopicPartition] = starts.keys.toSeq.sortBy(tp => (tp.topic, tp.partition))
+}
+
+private[kafka] object ReaderFactory extends PartitionReaderFactory {
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
+    case range: RangePartition => new RangeReader(range)
+    case group: GroupPartition => new RealTimeReader(group, TaskContext.get())
+    case other => throw new IllegalArgumentException(s"not a partition of this source: $other")
+  }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+package headrace.kafka
+
+import java.lang.{Long => JLong}
+
+import headrace.{EpochSignal, TaskScope}
+import org.apache.kafka.clients.consumer.ConsumerRecord
+import org.apache.kafka.common.record.TimestampType
+import org.apache.spark.{SparkEnv, TaskContext}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.read.streaming.{PartitionOffset, SupportsRealTimeRead}
+import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead.RecordStatus
+
+/** Hands on each record of its partitions the moment it is there, until the epoch ends.
+  *
+  * Spark ends the epoch by time without asking; the reader itself ends it early when [[EpochSignal]] says so. Answering
+  * "no record" always ends the task's epoch, so while the input is idle it waits, looking up now and then.
+  */
+private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskContext)
+    extends SupportsRealTimeRead[InternalRow] {
+  import RealTimeReader._
+
+  private val scope = TaskScope.of(task)
+  private val trail = scope.extend()
+  private val settings = group.settings.consumer
+  private val toRow = RecordRow.create(group.settings.includeHeaders)
+  // No partitions: the topics are gone, or none matches yet. The task only waits for the epoch's end.
+  private val consumer =
+    if (group.partitions.isEmpty) None else Some(ConsumerPool.acquire(settings, group.partitions))
+  private val cursors = consumer.fold(Array.empty[PartitionCursor])(_.cursors)
+  private var turn = 0
+  private var row: InternalRow = _
+  private var failed = false
+  private var arrivedMs = 0L
+  private var arrivedNanos = 0L
+
+  guarded(consumer.foreach(_.startAt(group.starts)))
+
+  override def nextWithTimeout(nowMs: JLong, timeoutMs: JLong): RecordStatus = {
+    val cursor = nextCursor()
+    if (cursor != null) handOn(cursor) else waitForRecord(timeoutMs)
+  }
+
+  private def waitForRecord(timeoutMs: Long): RecordStatus = {
+    val deadline = System.nanoTime() + timeoutMs * 1000000L
+    var leftMs = timeoutMs
+    var cursor: PartitionCursor = null
+    while (cursor == null && leftMs > 0 && !EpochSignal.ended(group.query, group.epoch)) {
+      scope.throwIfSinkFailed()
+      poll(math.min(leftMs, LookUpMs))
+      cursor = nextCursor()
+      leftMs = (deadline - System.nanoTime()) / 1000000L
+    }
+    if (cursor == null) NoRecord
+    else {
+      arrivedMs = System.currentTimeMillis()
+      arrivedNanos = System.nanoTime()
+      handOn(cursor)
+    }
+  }
+
+  private def poll(timeoutMs: Long): Unit = consumer match {
+    case Some(kafka) => guarded(kafka.poll(timeoutMs, group.settings.failOnDataLoss))
+    case None => Thread.sleep(timeoutMs)
+  }
+
+  /** One record of each partition in turn, so that a busy partition cannot starve the others. */
+  private def nextCursor(): PartitionCursor = {
+    var tried = 0
+    while (tried < cursors.length) {
+      val cursor = cursors(turn)
+      turn = if (turn + 1 == cursors.length) 0 else turn + 1
+      if (cursor.hasRecord) return cursor
+      tried += 1
+    }
+    null
+  }
+
+  private def handOn(cursor: PartitionCursor): RecordStatus = {
+    val record = cursor.take()
+    trail.set(position(record))
+    row = toRow(record, cursor.topic)
+    HasRecord
+  }
+
+  private def position(record: ConsumerRecord[Array[Byte], Array[Byte]]) = new Position(
+    record.topic,
+    record.partition,
+    record.offset,
+    record.timestamp,
+    record.timestampType == TimestampType.CREATE_TIME,
+    arrivedMs,
+    arrivedNanos)
+
+  override def get(): InternalRow = row
+
+  override def next(): Boolean =
+    throw new UnsupportedOperationException("a real-time reader is asked with a timeout (nextWithTimeout)")
+
+  override def getOffset(): PartitionOffset = {
+    val executor = SparkEnv.get
+    TaskEnd(
+      cursors.iterator.map(cursor => cursor.partition -> cursor.next).toMap,
+      executor.blockManager.blockManagerId.host,
+      executor.executorId)
+  }
+
+  /** A consumer that threw may be in any state; it is closed instead of kept. */
+  private def guarded[T](work: => T): T =
+    try work
+    catch {
+      case e: Throwable =>
+        failed = true
+        throw e
+    }
+
+  override def close(): Unit = consumer.foreach { kafka =>
+    if (failed || task.isInterrupted() || task.isFailed()) kafka.close() else ConsumerPool.release(settings, kafka)
+  }
+}
+
+private[kafka] object RealTimeReader {
+  /** How long an idle reader waits before it looks whether the epoch should end or the sink has failed. */
+  private val LookUpMs = 100L
+
+  // Spark ignores the arrival time in the status, so two constants serve all records.
+  private val HasRecord = RecordStatus.newStatusWithoutArrivalTime(true)
+  private val NoRecord = RecordStatus.newStatusWithoutArrivalTime(false)
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+package headrace.kafka
+
+import org.apache.kafka.clients.CommonClientConfigs
+import org.apache.kafka.clients.producer.ProducerConfig
+import org.apache.kafka.common.serialization.ByteArraySerializer
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** A writer's options. */
+private[kafka] final case class SinkOptions(topic: Option[String], client: Map[String, String]) {
+
+  def producer: Map[String, String] = SinkOptions.LatencyDefaults ++ client ++ Map(
+    ProducerConfig.KEY_SERIALIZER_CLASS_CONFIG -> classOf[ByteArraySerializer].getName,
+    ProducerConfig.VALUE_SERIALIZER_CLASS_CONFIG -> classOf[ByteArraySerializer].getName)
+}
+
+private[kafka] object SinkOptions {
+  // Kafka's 4.x clients wait 5 ms for company by default; under load records are grouped without waiting.
+  private val LatencyDefaults = Map(ProducerConfig.LINGER_MS_CONFIG -> "0")
+
+  def parse(raw: CaseInsensitiveStringMap): SinkOptions = {
+    val options = new Options(raw)
+    options.require(s"kafka.${CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG}")
+    options.refuse("kafka.key.serializer", "keys are written as bytes; use DataFrame operations to encode them.")
+    options.refuse("kafka.value.serializer", "values are written as bytes; use DataFrame operations to encode them.")
+    options.refuse("kafka.transactional.id", "it belongs to the delivery guarantee of the sink.")
+    SinkOptions(options.get("topic").filter(_.nonEmpty), options.client)
+  }
+}

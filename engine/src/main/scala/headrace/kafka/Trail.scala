@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+package headrace.kafka
+
+/** Where and when a record entered: immutable, so it may wait in any queue beside its row.
+  *
+  * @param createdMs the record's own timestamp
+  * @param createTime whether that timestamp is its producer's; false when the broker stamped it at arrival
+  * @param arrivedMs wall clock when the reader received it
+  * @param arrivedNanos the same moment on this JVM's monotonic clock
+  */
+private[headrace] final class Position(
+    val topic: String,
+    val partition: Int,
+    val offset: Long,
+    val createdMs: Long,
+    val createTime: Boolean,
+    val arrivedMs: Long,
+    val arrivedNanos: Long) {
+  override def toString: String = s"$topic-$partition@$offset"
+}
+
+/** The positions of the rows that pass one point of a task, in the order of the rows.
+  *
+  * Between two such points rows are pulled one by one by one thread, so the position last set belongs to every row
+  * (also to several, or none) that comes out until it is set again. An operator that reads ahead breaks exactly that,
+  * and therefore ends one trail and begins the next: it takes the position from the trail before it together with each
+  * row it queues, and sets it on its own trail when it hands the row on (`TaskScope.extend`). The sink reads the last
+  * trail of its task.
+  */
+private[headrace] final class Trail {
+  private var here: Position = _
+
+  def set(position: Position): Unit = here = position
+
+  def current: Position = here
+}
