@@ -8,7 +8,9 @@
     │   ├── EngineMissingError       the engine jar is not where it belongs
     │   ├── EngineMismatchError      the engine jar was built for another Spark
     │   ├── JvmAlreadyRunningError   Spark's JVM started without the engine
-    │   └── ForeignConnectorError    another Kafka connector would win over ours
+    │   ├── EngineInactiveError      Spark did not load the engine's extension
+    │   ├── ForeignConnectorError    another Kafka connector would win over ours
+    │   └── ConnectUnsupportedError  the engine does not work through Spark Connect
     ├── SettingConflictError         a user's setting contradicts what the engine needs
     ├── ApplicationNotFoundError     the application to run is not there
     ├── JavaMissingError             no usable Java
@@ -17,6 +19,8 @@
     │   └── ChecksumError            a jar is not the one that was pinned
     └── KafkaError                   the local broker and the everyday commands
         ├── KafkaStartError          the local broker did not start
+        │   └── PortTakenError       because another process listens on its port
+        ├── KafkaDiedError           the local broker ended by itself
         ├── KafkaNotRunningError     no local broker runs
         └── KafkaRequestError        a broker refused a request or did not answer
 
@@ -110,6 +114,20 @@ class JvmAlreadyRunningError(EngineError):
         super().__init__()
 
 
+class EngineInactiveError(EngineError):
+    """Spark did not load the engine's extension."""
+
+    condition = "ENGINE_INACTIVE"
+    template = (
+        "Spark did not load the extension {extension}; the warning in its log says why. No query was started. "
+        "In a clone of the repository, run `make setup`; otherwise reinstall headrace."
+    )
+
+    def __init__(self, extension: str) -> None:
+        """Names the class of the extension."""
+        super().__init__(extension=extension)
+
+
 class ForeignConnectorError(EngineError):
     """Another Kafka connector would win over ours."""
 
@@ -122,6 +140,20 @@ class ForeignConnectorError(EngineError):
     def __init__(self, path: Path | str) -> None:
         """Names the other connector's jar."""
         super().__init__(path=path)
+
+
+class ConnectUnsupportedError(EngineError):
+    """The engine does not work through Spark Connect."""
+
+    condition = "CONNECT_UNSUPPORTED"
+    template = (
+        "Spark Connect was asked for ({where}), but the engine has to be in the driver, which a Connect client does "
+        "not start. Nothing was started. Name a master instead of a remote, and run where the driver should run."
+    )
+
+    def __init__(self, where: str) -> None:
+        """Says what asked for it."""
+        super().__init__(where=where)
 
 
 class SettingConflictError(HeadraceError):
@@ -214,6 +246,34 @@ class KafkaStartError(KafkaError):
         super().__init__(reason=reason, instead=instead)
 
 
+class PortTakenError(KafkaStartError):
+    """Another process listens on the local broker's port."""
+
+    condition = "PORT_TAKEN"
+    template = (
+        "The local Kafka broker did not start: port {port} is taken. Nothing was changed. Choose another port; 0 takes "
+        "any free one."
+    )
+
+    def __init__(self, port: int | str) -> None:
+        """Names the port."""
+        HeadraceError.__init__(self, port=port)
+
+
+class KafkaDiedError(KafkaError):
+    """The local broker ended by itself."""
+
+    condition = "KAFKA_DIED"
+    template = (
+        "The local Kafka broker ended by itself: {reason}. Records that it had acknowledged are in {data}, unless that "
+        "was a temporary folder. Start it again."
+    )
+
+    def __init__(self, reason: str, data: Path | str) -> None:
+        """Says why, as a clause without a full stop, and where the records are."""
+        super().__init__(reason=reason, data=data)
+
+
 class KafkaNotRunningError(KafkaError):
     """No local broker runs."""
 
@@ -232,8 +292,11 @@ class KafkaRequestError(KafkaError):
     """A broker refused a request or did not answer."""
 
     condition = "KAFKA_REQUEST"
-    template = "Kafka at {bootstrap} did not {action}: {reason}. {outcome}"
+    template = (
+        "Kafka at {bootstrap} did not {action}: {reason}. {outcome} Check the address and the name; `headrace kafka "
+        "status` and `headrace topics list` show what is there."
+    )
 
     def __init__(self, bootstrap: str, action: str, reason: str, outcome: str) -> None:
-        """Names the broker, the action as a verb phrase, the broker's reason, and what became of the data."""
+        """Names the broker, the action as a verb phrase, the broker's reason, and what became of the data, a sentence."""
         super().__init__(bootstrap=bootstrap, action=action, reason=reason, outcome=outcome)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Speaks with Spark's JVM; the only module that does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pyspark
+from pyspark import SparkConf, SparkContext
+
+from headrace.errors import EngineInactiveError, EngineMismatchError, ForeignConnectorError
+from headrace.options import EXTENSION, KAFKA_PROVIDER, PLUGIN
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_JVM_EXIT_SECONDS = 30
+
+
+def is_running() -> bool:
+    """Says whether this process has a JVM of Spark's, its own or that of the spark-submit that started it."""
+    return SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ  # noqa: SLF001
+
+
+def is_application_running() -> bool:
+    """Says whether a Spark application is running in this process."""
+    return SparkContext._active_spark_context is not None  # noqa: SLF001
+
+
+def has_engine() -> bool:
+    """Says whether the engine is on the class path of the running JVM and, if there is one, in its application."""
+    context = SparkContext._active_spark_context  # noqa: SLF001
+    if context is not None and PLUGIN not in context.getConf().get("spark.plugins", ""):
+        return False
+    return _is_loadable(PLUGIN)
+
+
+def launched_with() -> dict[str, str]:
+    """Returns the settings with which the running JVM was launched."""
+    _connect()
+    return dict(SparkConf().getAll())
+
+
+def verify(spark: SparkSession) -> None:
+    """Makes sure that the engine works in a session.
+
+    Raises:
+        EngineMismatchError: The JVM runs another Spark than the engine was built for.
+        ForeignConnectorError: ``format("kafka")`` means another connector.
+        EngineInactiveError: Spark could not load the extension; it only logs a warning then.
+    """
+    if spark.version != pyspark.__version__:
+        raise EngineMismatchError(built_for=pyspark.__version__, running=spark.version)
+    session_state: Any = spark._jsparkSession.sessionState()  # noqa: SLF001
+    data_source: Any = _jvm_class("org.apache.spark.sql.execution.datasources.DataSource")
+    provider = data_source.lookupDataSource("kafka", session_state.conf())
+    if provider.getName() != KAFKA_PROVIDER:
+        raise ForeignConnectorError(provider.getProtectionDomain().getCodeSource().getLocation().getPath())
+    if EXTENSION not in (spark.conf.get("spark.sql.extensions", "") or "") or not _is_loadable(EXTENSION):
+        raise EngineInactiveError(EXTENSION)
+
+
+def stop_jvm() -> None:
+    """Ends the JVM that this process started and waits until it is gone; does nothing when there is none."""
+    gateway: Any = SparkContext._gateway  # noqa: SLF001
+    process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
+    if process is None or process.stdin is None:
+        return
+    context: Any = SparkContext._active_spark_context  # noqa: SLF001
+    if context is not None:
+        # PySpark's server for accumulators would complain about the JVM that hung up.
+        context._accumulatorServer.shutdown()  # noqa: SLF001
+    # The end of its input is the sign for PySpark's JVM to leave; it stops the application on its way out.
+    process.stdin.close()
+    try:
+        process.wait(_JVM_EXIT_SECONDS)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        # A second Ctrl-C means: now.
+        process.kill()
+        process.wait()
+
+
+def _connect() -> Any:  # noqa: ANN401 py4j has no types
+    SparkContext._ensure_initialized()  # noqa: SLF001
+    return SparkContext._jvm  # noqa: SLF001
+
+
+def _jvm_class(name: str) -> Any:  # noqa: ANN401 py4j has no types
+    return getattr(_connect(), name)
+
+
+def _is_loadable(name: str) -> bool:
+    # Utils looks where Spark looks for plugins and extensions: in the loader that holds spark.jars.
+    return bool(_jvm_class("org.apache.spark.util.Utils").classIsLoadable(name))

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs somebody's PySpark script in this process, as Python itself would, with the engine."""
+
+from __future__ import annotations
+
+import atexit
+import builtins
+import os
+import signal
+import sys
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from headrace.engine import gateway
+from headrace.engine.attach import attach
+from headrace.errors import ApplicationNotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+def run(script: str, arguments: Sequence[str], *, conf: Mapping[str, str]) -> None:
+    """Runs a script to its end, which may be the end of the process.
+
+    The script cannot tell the difference to ``python SCRIPT ARGUMENTS``, apart from the engine: it is the module
+    ``__main__``, and what it prints, what it exits with and what a signal does to it are its own.
+
+    Args:
+        script: The path of the script.
+        arguments: What it finds in ``sys.argv`` behind its own name.
+        conf: Settings of Spark's, over which the script's own win.
+
+    Raises:
+        ApplicationNotFoundError: There is no such script.
+        HeadraceError: The engine cannot be attached; the script was not started.
+        SystemExit: The script asked for it, or ended with an error that has been shown.
+    """
+    if not Path(script).is_file():
+        raise ApplicationNotFoundError(script)
+    attach(conf)
+    end = _End()
+    # Registered before the script can register anything: exit handlers run from the last to the first, after all
+    # threads that the script left running.
+    atexit.register(end)
+    main = _main_module(script)
+    sys.modules["__main__"] = main
+    sys.argv = [script, *arguments]
+    if not sys.flags.safe_path:
+        sys.path[0] = str(Path(script).resolve().parent)
+    try:
+        # From bytes, so that the script's own declaration of its encoding holds; our __future__ imports are not its.
+        exec(compile(Path(script).read_bytes(), str(main.__file__), "exec", dont_inherit=True), vars(main))  # noqa: S102
+    except SystemExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 the script ends here, as it would at the end of Python's own main
+        end.is_interrupted = isinstance(error, KeyboardInterrupt)
+        # The first frame is this function's.
+        own = error.__traceback__.tb_next if error.__traceback__ is not None else None
+        sys.excepthook(type(error), error.with_traceback(own), own)
+        sys.exit(1)
+
+
+def _main_module(script: str) -> ModuleType:
+    """Makes the module that Python would make of a script."""
+    path = os.path.abspath(script)  # noqa: PTH100 Path.resolve() would follow links, which Python does not
+    main = ModuleType("__main__")
+    main.__file__ = path
+    main.__loader__ = SourceFileLoader("__main__", path)
+    vars(main).update(__builtins__=builtins, __cached__=None)
+    return main
+
+
+class _End:
+    """What is left to do when the script is through."""
+
+    def __init__(self) -> None:
+        self.is_interrupted = False
+
+    def __call__(self) -> None:
+        gateway.stop_jvm()
+        if self.is_interrupted:
+            # Python ends a script that Ctrl-C stopped by that same signal, so that a shell's loop around it ends too.
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGINT)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Says what Headrace sets and why: for a terminal, and for the reference page.
+
+``python -m headrace.run.explain`` prints the page.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+from headrace.engine.launch import local_slots, surrounding_settings
+from headrace.engine.settings import UserSettings, merge
+from headrace.engine.submission import VARIABLE, Submission
+from headrace.options import SETTINGS, Kind, Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_JARS = ("<engine jar>", "<kafka-clients jar>")
+
+_PAGE = """\
+# Settings
+
+<!-- Written by `python -m headrace.run.explain` from the table in src/headrace/options.py; do not edit. -->
+
+Every setting of Spark's that `headrace.session()`, `headrace.configure(builder)` and `headrace run` touch.
+`headrace run --explain` prints the same with the values in force on your machine.
+
+{rows}
+
+What happens when you set the same key:
+
+- **required**: the engine cannot work with another value. Setting one is a `SettingConflictError` that names both.
+- **preference**: yours wins.
+- **list**: your items come first, then ours, none twice.
+
+`{{jars}}` are the engine jar and Kafka's client; `{{slots}}` is four times the number of cores, and at least 16.
+
+## Where your settings are looked for
+
+As with `spark-submit`, the first of these that names a key decides:
+
+1. the application's code: `builder.config(...)`, `SparkConf`, the arguments of `headrace.session()`;
+2. the command line: `headrace run --conf` and `--master`, then `PYSPARK_SUBMIT_ARGS`;
+3. `spark-defaults.conf` in `SPARK_CONF_DIR` or in `conf` under `SPARK_HOME`, or the file named by `--properties-file`.
+
+Jars and packages named by the application and on the command line are all loaded.
+
+## Outside this table
+
+- Spark's own Kafka connector is also taken out of `--jars` and `--packages`, and a line on stderr says so. Among
+  Spark's own jars it is an error.
+- With a local master, Python workers run the interpreter of the application unless `PYSPARK_PYTHON` or
+  `spark.pyspark.python` names another.
+- `spark.sql.execution.sortBeforeRepartition` is left alone: Spark itself switches it off, for real-time queries only.
+"""
+
+
+def as_text(conf: Mapping[str, str]) -> str:
+    """Returns each setting with the value in force, for a terminal.
+
+    Args:
+        conf: The settings of the command line.
+
+    Raises:
+        HeadraceError: A session could not be created with these settings.
+    """
+    user = surrounding_settings(Submission.parse(os.environ.get(VARIABLE)).with_conf(conf))
+    in_force = merge(user, jars=_JARS, slots=local_slots()).conf
+    return "\n".join(
+        _block(setting, in_force.get(setting.key, user.get(setting.key)), _origin(setting, user))
+        for setting in SETTINGS
+    )
+
+
+def as_page() -> str:
+    """Returns the reference page."""
+    rows = ["| Setting | Value | Kind | Why |", "|---|---|---|---|"]
+    for setting in SETTINGS:
+        value = f"`{setting.value}`" if setting.value else ""
+        rows.append(f"| `{setting.key}` | {value} | {setting.kind.value} | {setting.reason} |")
+    return _PAGE.format(rows="\n".join(rows))
+
+
+def _origin(setting: Setting, user: UserSettings) -> str:
+    if user.get(setting.key) is None or setting.kind is Kind.REQUIRED:
+        return f"{setting.kind.value}, ours"
+    return f"{setting.kind.value}, {'yours and ours' if setting.kind is Kind.LIST else 'yours'}"
+
+
+def _block(setting: Setting, value: str | None, origin: str) -> str:
+    reason = textwrap.fill(f"{origin}: {setting.reason}", width=96, initial_indent="    ", subsequent_indent="    ")
+    return f"{setting.key} = {value or ''}".rstrip() + f"\n{reason}\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(as_page())
