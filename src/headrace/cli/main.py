@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Protocol, cast
 
 from headrace import __version__
+from headrace.cli import run
 from headrace.errors import HeadraceError
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Command(Protocol):
         """Runs the command and returns the exit code."""
 
 
-COMMANDS: tuple[Command, ...] = ()
+COMMANDS: tuple[Command, ...] = (run,)
 
 INTERRUPTED = 130
 """The exit code of a program that Ctrl-C ended, by the shells' convention."""

@@ -49,7 +49,7 @@ def verify(spark: SparkSession) -> None:
     Raises:
         EngineMismatchError: The JVM runs another Spark than the engine was built for.
         ForeignConnectorError: ``format("kafka")`` means another connector.
-        EngineInactiveError: Spark could not load the extension; it only logs a warning then.
+        EngineInactiveError: Spark did not load the extension.
     """
     if spark.version != pyspark.__version__:
         raise EngineMismatchError(built_for=pyspark.__version__, running=spark.version)
@@ -58,7 +58,8 @@ def verify(spark: SparkSession) -> None:
     provider = data_source.lookupDataSource("kafka", session_state.conf())
     if provider.getName() != KAFKA_PROVIDER:
         raise ForeignConnectorError(provider.getProtectionDomain().getCodeSource().getLocation().getPath())
-    if EXTENSION not in (spark.conf.get("spark.sql.extensions", "") or "") or not _is_loadable(EXTENSION):
+    # Spark only logs a warning when it cannot load an extension. Ours shows in the session by the rules it brings.
+    if not any(EXTENSION in str(rule) for rule in _items(session_state.columnarRules())):
         raise EngineInactiveError(EXTENSION)
 
 
@@ -89,6 +90,10 @@ def _connect() -> Any:  # noqa: ANN401 py4j has no types
 
 def _jvm_class(name: str) -> Any:  # noqa: ANN401 py4j has no types
     return getattr(_connect(), name)
+
+
+def _items(sequence: Any) -> list[Any]:  # noqa: ANN401 py4j has no types
+    return [sequence.apply(index) for index in range(sequence.size())]
 
 
 def _is_loadable(name: str) -> bool:
