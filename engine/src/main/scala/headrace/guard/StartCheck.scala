@@ -2,6 +2,7 @@
 package headrace.guard
 
 import headrace.HeadraceException
+import headrace.kafka.KafkaTable
 import org.apache.spark.sql.catalyst.expressions.{PythonUDF, SortOrder}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.{Rule => PlanRule}
@@ -10,18 +11,35 @@ import org.apache.spark.sql.execution.streaming.RealTimeTrigger
 import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation
 import org.apache.spark.sql.streaming.OutputMode
 
-/** Checks a real-time query inside `start()`: its sink, its logical plan, its output mode and its checkpoint.
+/** Checks a query inside `start()`: its Kafka options, and in real-time mode its sink, plan, output mode and checkpoint.
   *
   * Reaches into Spark: `WriteToStreamStatement`, the only node that still knows the trigger.
   */
 private[guard] final class StartCheck extends PlanRule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
-    case start: WriteToStreamStatement if start.trigger.isInstanceOf[RealTimeTrigger] =>
-      checkSink(start)
-      checkPlan(start.inputQuery)
-      CheckpointFormat.check(start, stateful = start.inputQuery.exists(_.isStateful))
-      withOutputMode(start)
+    case start: WriteToStreamStatement =>
+      checkKafka(start)
+      if (start.trigger.isInstanceOf[RealTimeTrigger]) checkRealTime(start) else start
     case other => other
+  }
+
+  /** Mistakes in options and columns show in `start()` under every trigger, not in the log of a query that died. */
+  private def checkKafka(start: WriteToStreamStatement): Unit = {
+    start.inputQuery.foreach {
+      case StreamingRelationV2(_, _, table: KafkaTable, _, _, _, _, _, _) => table.checkStreamingRead()
+      case _ => ()
+    }
+    start.sink match {
+      case table: KafkaTable => table.checkWrite(start.inputQuery.schema)
+      case _ => ()
+    }
+  }
+
+  private def checkRealTime(start: WriteToStreamStatement): WriteToStreamStatement = {
+    checkSink(start)
+    checkPlan(start.inputQuery)
+    CheckpointFormat.check(start, stateful = start.inputQuery.exists(_.isStateful))
+    withOutputMode(start)
   }
 
   private def checkSink(start: WriteToStreamStatement): Unit = {

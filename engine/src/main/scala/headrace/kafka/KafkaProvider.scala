@@ -30,8 +30,7 @@ final class KafkaProvider
 
   override def shortName(): String = "kafka"
 
-  override def getTable(options: CaseInsensitiveStringMap): Table =
-    new KafkaTable(new Options(options).boolean("includeHeaders", default = false))
+  override def getTable(options: CaseInsensitiveStringMap): Table = new KafkaTable(options)
 
   override def createRelation(context: SQLContext, parameters: Map[String, String]): BaseRelation =
     new KafkaRelation(context, SourceOptions.checkBatch(SourceOptions.parse(caseInsensitive(parameters))))

@@ -12,11 +12,25 @@ import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-private[kafka] final class KafkaTable(includeHeaders: Boolean) extends Table with SupportsRead with SupportsWrite {
+/** A table made of the options of one `load()` or one `start()`; which of the two is known only when it is used. */
+private[headrace] final class KafkaTable(options: CaseInsensitiveStringMap)
+    extends Table
+    with SupportsRead
+    with SupportsWrite {
+  // A read is refused in load() already, like Spark's connector does, if it can be recognised as one.
+  if (SourceOptions.Strategies.exists(options.containsKey)) SourceOptions.parse(options): Unit
+
+  /** Refuses a stream that cannot be read from here, before the query starts. */
+  def checkStreamingRead(): Unit = SourceOptions.checkStreaming(SourceOptions.parse(options)): Unit
+
+  /** Refuses rows that cannot be written here, before the query starts. */
+  def checkWrite(rows: StructType): Unit = RowToRecord.check(rows, SinkOptions.parse(options).topic)
+
   // Spark allows asynchronous progress tracking by the sink's name, and this one is on its list.
   override def name(): String = "KafkaTable"
 
-  override def schema(): StructType = RecordRow.schema(includeHeaders)
+  override def schema(): StructType =
+    RecordRow.schema(new Options(options).boolean("includeHeaders", default = false))
 
   override def capabilities(): JSet[TableCapability] = EnumSet.of(
     TableCapability.BATCH_READ,

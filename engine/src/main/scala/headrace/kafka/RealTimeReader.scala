@@ -5,6 +5,7 @@ import java.lang.{Long => JLong}
 
 import headrace.{EpochSignal, TaskScope}
 import org.apache.kafka.clients.consumer.ConsumerRecord
+import org.apache.kafka.common.errors.InterruptException
 import org.apache.kafka.common.record.TimestampType
 import org.apache.spark.{SparkEnv, TaskContext}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -31,6 +32,7 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
   private var turn = 0
   private var row: InternalRow = _
   private var failed = false
+  private var killed = false
   private var arrivedMs = 0L
   private var arrivedNanos = 0L
 
@@ -45,7 +47,7 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
     val deadline = System.nanoTime() + timeoutMs * 1000000L
     var leftMs = timeoutMs
     var cursor: PartitionCursor = null
-    while (cursor == null && leftMs > 0 && !EpochSignal.ended(group.query, group.epoch)) {
+    while (cursor == null && leftMs > 0 && !killed && !EpochSignal.ended(group.query, group.epoch)) {
       scope.throwIfSinkFailed()
       poll(math.min(leftMs, LookUpMs))
       cursor = nextCursor()
@@ -59,10 +61,20 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
     }
   }
 
-  private def poll(timeoutMs: Long): Unit = consumer match {
-    case Some(kafka) => guarded(kafka.poll(timeoutMs, group.settings.failOnDataLoss))
-    case None => Thread.sleep(timeoutMs)
-  }
+  /** A stopped query interrupts its tasks. Ending the epoch quietly is enough then: Spark discards what a killed task
+    * reports, while an exception would fill the log of every orderly stop.
+    */
+  private def poll(timeoutMs: Long): Unit =
+    try consumer match {
+        case Some(kafka) => guarded(kafka.poll(timeoutMs, group.settings.failOnDataLoss))
+        case None => Thread.sleep(timeoutMs)
+      }
+    catch {
+      case _: InterruptException | _: InterruptedException if task.isInterrupted() =>
+        // Clears the flag: the rest of the task must be able to wind up.
+        Thread.interrupted(): Unit
+        killed = true
+    }
 
   /** One record of each partition in turn, so that a busy partition cannot starve the others. */
   private def nextCursor(): PartitionCursor = {

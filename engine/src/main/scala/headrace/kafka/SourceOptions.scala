@@ -60,7 +60,7 @@ private[kafka] object SourceOptions {
     ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG -> "10",
     ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG -> "65536")
 
-  private val Strategies = Seq("subscribe", "subscribePattern", "assign")
+  val Strategies = Seq("subscribe", "subscribePattern", "assign")
 
   private val OwnedByUs = Seq(
     "auto.offset.reset" -> "where to start is set with 'startingOffsets', and progress is kept in the checkpoint.",
