@@ -22,6 +22,7 @@
         │   └── PortTakenError       because another process listens on its port
         ├── KafkaDiedError           the local broker ended by itself
         ├── KafkaNotRunningError     no local broker runs
+        ├── SeveralBrokersError      more than one runs, and none was named
         └── KafkaRequestError        a broker refused a request or did not answer
 
 Match the class, or the ``condition`` when only text is at hand (a log, a process's output); never the sentence.
@@ -288,6 +289,20 @@ class KafkaNotRunningError(KafkaError):
         super().__init__()
 
 
+class SeveralBrokersError(KafkaError):
+    """More than one local broker runs, and none was named."""
+
+    condition = "SEVERAL_BROKERS"
+    template = (
+        "Several local Kafka brokers run ({bootstraps}). Nothing was changed. Name one: with --bootstrap HOST:PORT, or "
+        "with --port PORT to stop it."
+    )
+
+    def __init__(self, bootstraps: str) -> None:
+        """Names the addresses of all."""
+        super().__init__(bootstraps=bootstraps)
+
+
 class KafkaRequestError(KafkaError):
     """A broker refused a request or did not answer."""
 
@@ -298,5 +313,5 @@ class KafkaRequestError(KafkaError):
     )
 
     def __init__(self, bootstrap: str, action: str, reason: str, outcome: str) -> None:
-        """Names the broker, the action as a verb phrase, the broker's reason, and what became of the data, a sentence."""
+        """Names the broker, what it was asked for (a verb phrase), its reason, and what became of the data."""
         super().__init__(bootstrap=bootstrap, action=action, reason=reason, outcome=outcome)

@@ -8,7 +8,6 @@ jar is in the cache, it takes neither the network nor a JVM to use it; its hash 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import importlib.util
 import os
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
+from headrace.engine.cache import cache_folder, exclusive
 from headrace.engine.java import find_java
 from headrace.errors import ChecksumError, ResolveError
 
@@ -58,13 +58,13 @@ class PinnedJar:
         return f"{self.organisation}:{self.name}:{self.version} {self.sha256}"
 
 
-def resolve(bundle: str) -> list[Path]:
+def resolve(bundle: str | Path) -> list[Path]:
     """Returns the jars of a bundle, fetching those that the cache lacks.
 
     Safe when several processes do it at once: one fetches, the others wait for it.
 
     Args:
-        bundle: ``kafka-clients`` or ``kafka-broker``.
+        bundle: ``kafka-clients`` or ``kafka-broker``, or the path of another lock file.
 
     Returns:
         The jars' paths, in the order of the lock file.
@@ -75,31 +75,25 @@ def resolve(bundle: str) -> list[Path]:
         JavaMissingError: A jar has to be fetched and there is no Java to do it.
     """
     pinned = read_lock(bundle)
-    cache = cache_folder()
+    cache = cache_folder("jars")
     if _missing(pinned, cache):
-        cache.mkdir(parents=True, exist_ok=True)
-        with _exclusive(cache / ".lock"):
+        with exclusive(cache / ".lock"):
             # Asked again: the process that held the lock before us may have fetched them.
             missing = _missing(pinned, cache)
             if missing:
-                _fetch(bundle, missing, cache)
+                _fetch(bundle if isinstance(bundle, str) else bundle.stem, missing, cache)
     paths = [cache / jar.file_name for jar in pinned]
     for jar, path in zip(pinned, paths, strict=True):
         _verify(jar, path)
     return paths
 
 
-def read_lock(bundle: str) -> list[PinnedJar]:
+def read_lock(bundle: str | Path) -> list[PinnedJar]:
     """Reads a bundle's lock file."""
-    text = (LOCKS / f"{bundle}.lock").read_text(encoding="utf-8")
+    path = bundle if isinstance(bundle, Path) else LOCKS / f"{bundle}.lock"
+    text = path.read_text(encoding="utf-8")
     lines = (line for line in text.splitlines() if line and not line.startswith("#"))
     return [_parse(line) for line in lines]
-
-
-def cache_folder() -> Path:
-    """Returns the folder of fetched jars: below ``$HEADRACE_CACHE``, else below ``~/.cache/headrace``."""
-    root = os.environ.get("HEADRACE_CACHE")
-    return (Path(root) if root else Path.home() / ".cache" / "headrace") / "jars"
 
 
 def spark_jars_folder() -> Path:
@@ -124,7 +118,7 @@ def run_ivy(arguments: Sequence[str], on_line: Callable[[str], None]) -> int:
     jar = next(spark_jars_folder().glob("ivy-*.jar"))
     command = [str(find_java()), "-XX:TieredStopAtLevel=1", "-jar", str(jar), *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        assert process.stdout is not None  # noqa: S101 (PIPE was asked for)
+        assert process.stdout is not None
         for line in process.stdout:
             on_line(line.rstrip())
     return process.returncode
@@ -145,14 +139,6 @@ def _verify(jar: PinnedJar, path: Path) -> None:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != jar.sha256:
         raise ChecksumError(path, wanted=jar.sha256, found=found)
-
-
-@contextlib.contextmanager
-def _exclusive(path: Path) -> Iterator[None]:
-    """Holds a lock between processes; the system releases it even when the holder is killed."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _fetch(bundle: str, jars: Sequence[PinnedJar], cache: Path) -> None:
