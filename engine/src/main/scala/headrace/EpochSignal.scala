@@ -5,29 +5,29 @@ import java.util.concurrent.ConcurrentHashMap
 
 /** Asks running readers to end their epoch early: a partition appeared, a topic vanished, a send failed.
   *
-  * Spark gives a reader no such channel. The request names a query and the newest epoch it is meant for, so a request
-  * that arrives late cannot end the epoch after it. Each JVM holds one board; [[HeadracePlugin]] copies the driver's
+  * Spark gives a reader no such channel. The request names a run of a query and the newest epoch it is
+  * meant for, so a request that arrives late can end neither the epoch after it nor the next run. Each JVM holds one board; [[HeadracePlugin]] copies the driver's
   * board to the executors.
   */
 private[headrace] object EpochSignal {
   private val requested = new ConcurrentHashMap[String, java.lang.Long]()
 
-  /** Ends every epoch of `query` up to and including `epoch`, in this JVM. */
-  def end(query: String, epoch: Long): Unit =
-    requested.merge(query, epoch, (before, now) => math.max(before, now))
+  /** Ends every epoch of `run` up to and including `epoch`, in this JVM. */
+  def end(run: String, epoch: Long): Unit =
+    requested.merge(run, epoch, (before, now) => math.max(before, now))
 
-  def ended(query: String, epoch: Long): Boolean = {
-    val upTo = requested.get(query)
+  def ended(run: String, epoch: Long): Boolean = {
+    val upTo = requested.get(run)
     upTo != null && epoch <= upTo
   }
 
-  def forget(query: String): Unit = requested.remove(query)
+  def forget(run: String): Unit = requested.remove(run)
 
   def snapshot(): Map[String, Long] = {
     val copy = Map.newBuilder[String, Long]
-    requested.forEach((query, epoch) => copy += query -> epoch)
+    requested.forEach((run, epoch) => copy += run -> epoch)
     copy.result()
   }
 
-  def merge(board: Map[String, Long]): Unit = board.foreachEntry((query, epoch) => end(query, epoch))
+  def merge(board: Map[String, Long]): Unit = board.foreachEntry((run, epoch) => end(run, epoch))
 }

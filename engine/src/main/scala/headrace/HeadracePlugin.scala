@@ -46,29 +46,39 @@ private[headrace] final class HeadraceDriver extends DriverPlugin {
 
 private[headrace] final class HeadraceExecutor extends ExecutorPlugin {
   private val log = LoggerFactory.getLogger(classOf[HeadraceExecutor])
-  private var exchange: ScheduledExecutorService = _
+  private var chores: ScheduledExecutorService = _
 
   override def init(context: PluginContext, extra: JMap[String, String]): Unit = {
     ConsumerPool.configure(context.conf)
     ProducerPool.configure(context.conf)
-    // In local mode driver and executor share one JVM and therefore one board: nothing to copy.
-    if (context.executorID() != HeadracePlugin.Driver) {
-      exchange = Executors.newSingleThreadScheduledExecutor { task =>
-        val thread = new Thread(task, "headrace-epoch-signal")
-        thread.setDaemon(true)
-        thread
-      }
-      exchange.scheduleWithFixedDelay(() => swap(context), 500, 500, TimeUnit.MILLISECONDS)
+    chores = Executors.newSingleThreadScheduledExecutor { task =>
+      val thread = new Thread(task, "headrace-chores")
+      thread.setDaemon(true)
+      thread
     }
+    every(60000)(evict())
+    // In local mode driver and executor share one JVM and therefore one board: nothing to copy.
+    if (context.executorID() != HeadracePlugin.Driver) every(500)(swap(context))
+  }
+
+  /** A periodic task that throws is never run again; a driver that is briefly busy must not switch it off. */
+  private def every(ms: Long)(chore: => Unit): Unit = {
+    val guarded: Runnable = () =>
+      try chore
+      catch { case NonFatal(e) => log.warn("A chore of the engine failed and will be tried again.", e) }
+    chores.scheduleWithFixedDelay(guarded, ms, ms, TimeUnit.MILLISECONDS): Unit
+  }
+
+  private def evict(): Unit = {
+    ConsumerPool.evict()
+    ProducerPool.evict()
   }
 
   private def swap(context: PluginContext): Unit =
-    // A periodic task that throws is never run again; a driver that is briefly busy must not switch the signal off.
-    try EpochSignal.merge(context.ask(SignalExchange(EpochSignal.snapshot())).asInstanceOf[Map[String, Long]])
-    catch { case NonFatal(e) => log.warn("Could not reach the driver for epoch signals; trying again.", e) }
+    EpochSignal.merge(context.ask(SignalExchange(EpochSignal.snapshot())).asInstanceOf[Map[String, Long]])
 
   override def shutdown(): Unit = {
-    if (exchange != null) exchange.shutdownNow()
+    if (chores != null) chores.shutdownNow()
     ConsumerPool.closeAll()
     ProducerPool.closeAll()
   }

@@ -4,27 +4,33 @@ package headrace
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicReference
 
-import headrace.kafka.Trail
+import headrace.kafka.{ReadAhead, Trail}
 import org.apache.spark.TaskContext
 
 /** What the reader, the operators of ours and the writer of one task share.
   *
-  * It holds the chain of [[Trail]]s, source first, and the first failure of the sink, so that a reader waiting for
-  * input can fail the task at once instead of at the next record.
+  * It holds the chain of [[Trail]]s and the first failure of the sink, so that a reader waiting for input can fail the
+  * task at once instead of at the next record.
+  *
+  * The source's trail is there from the beginning, and not when the source adds it: Spark creates the reader with the
+  * first row, on the thread that asks for it, when every operator of the task is already in place.
   */
 private[headrace] final class TaskScope {
   private val failure = new AtomicReference[Throwable]()
-  @volatile private var trails: Vector[Trail] = Vector.empty
+  val source = new Trail
+  @volatile private var end = source
 
-  /** Adds the trail behind all others: the source adds the first, each operator that reads ahead its own. */
-  def extend(): Trail = synchronized {
-    val added = new Trail
-    trails = trails :+ added
+  /** Adds an operator that reads ahead, behind all others. Spark sets up the operators of a task from the source to the
+    * sink, so each must call this when it is set up and not when its first row comes.
+    */
+  def readAhead(): ReadAhead = synchronized {
+    val added = ReadAhead(before = end, after = new Trail)
+    end = added.after
     added
   }
 
-  /** The trail of the rows that arrive at the end of the task; None behind a shuffle, where no source is. */
-  def last: Option[Trail] = trails.lastOption
+  /** The trail of the rows that arrive at the sink. Asked for with each row: a writer exists before its operators. */
+  def last: Trail = end
 
   def sinkFailed(cause: Throwable): Unit = failure.compareAndSet(null, cause)
 

@@ -40,13 +40,13 @@ private[guard] final class PlanCheck(context: SparkContext) extends PlanRule[Spa
   }
 
   private def checkSlots(path: Seq[SparkPlan]): Unit = {
-    val query = context.getLocalProperty(EpochPlanner.QueryIdProperty)
-    // Without a query this is somebody looking at a plan, not an epoch about to run.
-    if (query != null) {
+    val run = context.getLocalProperty(EpochPlanner.RunProperty)
+    // Without a run this is somebody looking at a plan, not an epoch about to run.
+    if (run != null) {
       val sources = path.collect { case scan: RealTimeStreamScanExec => scan.inputPartitions.size }
       val shuffles = path.collect { case exchange: ShuffleExchangeExec => exchange.outputPartitioning.numPartitions }
       // Plans are read from the sink down; the sum is said in the order records flow.
-      SlotLedger.claim(context, query, SlotNeed(sources, shuffles.reverse))
+      SlotLedger.claim(context, run, SlotNeed(sources, shuffles.reverse))
     }
   }
 }

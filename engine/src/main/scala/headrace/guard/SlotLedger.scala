@@ -30,16 +30,16 @@ private[headrace] object SlotLedger {
   private val log = LoggerFactory.getLogger("headrace.guard.SlotLedger")
   private val held = mutable.LinkedHashMap.empty[String, Int]
 
-  /** Notes what an epoch of `query` needs, or fails when the application cannot give it. */
-  def claim(context: SparkContext, query: String, need: SlotNeed): Unit = {
+  /** Notes what an epoch of this run of a query needs, or fails when the application cannot give it. */
+  def claim(context: SparkContext, run: String, need: SlotNeed): Unit = {
     val deadline = System.nanoTime() + waitNanos(context)
     var told = false
-    var missing = tryClaim(context, query, need)
+    var missing = tryClaim(context, run, need)
     while (missing.isDefined && System.nanoTime() < deadline) {
       if (!told) log.warn("Waiting for executors: {}", missing.get)
       told = true
       Thread.sleep(100)
-      missing = tryClaim(context, query, need)
+      missing = tryClaim(context, run, need)
     }
     missing.foreach { sum =>
       throw new HeadraceException(
@@ -51,11 +51,11 @@ private[headrace] object SlotLedger {
     }
   }
 
-  private def tryClaim(context: SparkContext, query: String, need: SlotNeed): Option[String] = synchronized {
-    val others = held.collect { case (other, taken) if other != query => taken }.sum
+  private def tryClaim(context: SparkContext, run: String, need: SlotNeed): Option[String] = synchronized {
+    val others = held.collect { case (other, taken) if other != run => taken }.sum
     val slots = Slots.total(context)
     if (need.total + others <= slots) {
-      held(query) = need.total
+      held(run) = need.total
       None
     } else {
       val beside = if (others > 0) s", other real-time queries hold $others" else ""
@@ -63,7 +63,7 @@ private[headrace] object SlotLedger {
     }
   }
 
-  def release(query: String): Unit = synchronized { held -= query }
+  def release(run: String): Unit = synchronized { held -= run }
 
   /** A local master has all its slots from the beginning; on a cluster executors come one by one. */
   private def waitNanos(context: SparkContext): Long =

@@ -20,7 +20,10 @@ private[kafka] final class Broker(options: SourceOptions) extends AutoCloseable 
     .filter(_.equalsIgnoreCase("read_committed"))
     .fold(IsolationLevel.READ_UNCOMMITTED)(_ => IsolationLevel.READ_COMMITTED)
 
+  private var opened = false
+
   private lazy val admin: Admin = {
+    opened = true
     val settings = AdminDefaults ++ options.client.filter { case (name, _) => AdminClientConfig.configNames().contains(name) }
     Admin.create(settings.asJava.asInstanceOf[java.util.Map[String, AnyRef]])
   }
@@ -160,7 +163,7 @@ private[kafka] final class Broker(options: SourceOptions) extends AutoCloseable 
     Map("servers" -> servers),
     cause)
 
-  override def close(): Unit = admin.close(java.time.Duration.ofSeconds(1))
+  override def close(): Unit = if (opened) admin.close(java.time.Duration.ofSeconds(1))
 }
 
 private[kafka] object Broker {

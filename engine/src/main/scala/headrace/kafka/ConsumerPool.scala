@@ -12,7 +12,7 @@ import org.slf4j.LoggerFactory
 /** The consumers of this JVM that wait for their next epoch.
   *
   * A consumer belongs to at most one task. What sits idle longer than `spark.kafka.consumer.cache.timeout`, and the
-  * oldest beyond `spark.kafka.consumer.cache.capacity`, is closed when another consumer comes or goes.
+  * oldest beyond `spark.kafka.consumer.cache.capacity`, is closed.
   */
 private[headrace] object ConsumerPool {
   private final case class Key(settings: Map[String, String], partitions: Seq[TopicPartition])
@@ -43,9 +43,13 @@ private[headrace] object ConsumerPool {
 
   /** Gives a consumer back after a task that went well; one whose task failed must be closed instead. */
   def release(settings: Map[String, String], consumer: AssignedConsumer): Unit = {
+    synchronized(idle.append(Idle(Key(settings, consumer.partitions), consumer, System.nanoTime())))
+    evict()
+  }
+
+  def evict(): Unit = {
     val now = System.nanoTime()
     val surplus = synchronized {
-      idle.append(Idle(Key(settings, consumer.partitions), consumer, now))
       val expired = idle.takeWhile(entry => now - entry.sinceNanos > idleNanos).size
       (0 until math.max(expired, idle.size - capacity)).map(_ => idle.removeHead().consumer)
     }

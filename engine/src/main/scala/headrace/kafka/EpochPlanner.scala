@@ -22,22 +22,22 @@ private[kafka] final class EpochPlanner(options: SourceOptions, broker: Broker, 
   private var places: Map[Set[TopicPartition], String] = Map.empty
   @volatile private var running: Option[(String, Long)] = None
 
-  /** The query this source belongs to, once its first epoch was planned. */
-  def query: Option[String] = running.map(_._1)
+  /** The run of the query this source belongs to, once its first epoch was planned. */
+  def run: Option[String] = running.map(_._1)
 
   def latest: Map[TopicPartition, Long] = watcher.fold(Map.empty[TopicPartition, Long])(_.latest)
 
   /** One group of partitions for each task: a group a partition, or `maxPartitions` groups. */
   def groups(start: Map[TopicPartition, Long]): Seq[InputPartition] = {
-    val (query, epoch) = currentEpoch()
-    running = Some(query -> epoch)
+    val (run, epoch) = currentEpoch()
+    running = Some(run -> epoch)
     planned = current(start)
     val sorted = planned.keys.toSeq.sortBy(tp => (tp.topic, tp.partition))
     val tasks = math.max(1, math.min(sorted.size, options.maxPartitions.getOrElse(sorted.size)))
     (0 until tasks).map { task =>
       val mine = sorted.indices.filter(_ % tasks == task).map(sorted).toSet
       val own = if (mine.size > 1) shared else settings
-      GroupPartition(planned.filter { case (tp, _) => mine(tp) }, query, epoch, places.get(mine), own)
+      GroupPartition(planned.filter { case (tp, _) => mine(tp) }, run, epoch, places.get(mine), own)
     }
   }
 
@@ -75,22 +75,24 @@ private[kafka] final class EpochPlanner(options: SourceOptions, broker: Broker, 
 
   private def watching(): TopicWatcher = watcher.getOrElse {
     val every = options.partitionRefreshMs.getOrElse(WatchEveryMs)
-    val created = new TopicWatcher(broker, every, () => running.foreach { case (query, epoch) => EpochSignal.end(query, epoch) })
+    val created = new TopicWatcher(broker, every, () => running.foreach { case (run, epoch) => EpochSignal.end(run, epoch) })
     watcher = Some(created)
     created
   }
 
   private def currentEpoch(): (String, Long) = {
     val context = SparkContext.getOrCreate()
-    (context.getLocalProperty(QueryIdProperty), context.getLocalProperty(EpochProperty).toLong)
+    (context.getLocalProperty(RunProperty), context.getLocalProperty(EpochProperty).toLong)
   }
 
   override def close(): Unit = watcher.foreach(_.close())
 }
 
 private[headrace] object EpochPlanner {
-  /** Spark's names: `StreamExecution.QUERY_ID_KEY` and `MicroBatchExecution.BATCH_ID_KEY`, set on the query's thread. */
-  val QueryIdProperty = "sql.streaming.queryId"
+  /** Spark's names, set on the query's thread and passed to its tasks: a run of a query is a job group named by its id, and
+    * the epoch is `MicroBatchExecution.BATCH_ID_KEY`.
+    */
+  val RunProperty = "spark.jobGroup.id"
   val EpochProperty = "streaming.sql.batchId"
 
   private val WatchEveryMs = 2000L

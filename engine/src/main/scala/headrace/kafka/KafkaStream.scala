@@ -94,9 +94,9 @@ private[kafka] final class KafkaStream(options: SourceOptions, checkpoint: Strin
   override def stop(): Unit = {
     if (realTime) {
       epochs.close()
-      epochs.query.foreach { query =>
-        SlotLedger.release(query)
-        EpochSignal.forget(query)
+      epochs.run.foreach { run =>
+        SlotLedger.release(run)
+        EpochSignal.forget(run)
       }
     }
     // In local mode the executor's consumers live here too; elsewhere they are closed when they have been idle.

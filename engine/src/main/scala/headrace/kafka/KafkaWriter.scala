@@ -38,9 +38,9 @@ private[kafka] final class KafkaWriter(options: SinkOptions, schema: StructType)
     scope.foreach(_.sinkFailed(failure))
     for {
       running <- task
-      query <- Option(running.getLocalProperty(EpochPlanner.QueryIdProperty))
+      run <- Option(running.getLocalProperty(EpochPlanner.RunProperty))
       epoch <- Option(running.getLocalProperty(EpochPlanner.EpochProperty)).flatMap(_.toLongOption)
-    } EpochSignal.end(query, epoch)
+    } EpochSignal.end(run, epoch)
   }
 
   override def commit(): WriterCommitMessage = {

@@ -33,13 +33,17 @@ private[headrace] object ProducerPool {
     entry.producer
   }
 
-  def release(settings: Map[String, String]): Unit = {
+  def release(settings: Map[String, String]): Unit = synchronized {
+    entries.get(settings).foreach { entry =>
+      entry.users -= 1
+      entry.idleSince = System.nanoTime()
+    }
+  }
+
+  /** Closes what nobody has used longer than `spark.kafka.producer.cache.timeout`. */
+  def evict(): Unit = {
     val now = System.nanoTime()
     val expired = synchronized {
-      entries.get(settings).foreach { entry =>
-        entry.users -= 1
-        entry.idleSince = now
-      }
       val old = entries.filter { case (_, entry) => entry.users == 0 && now - entry.idleSince > idleNanos }
       entries --= old.keys
       old.values.map(_.producer).toSeq

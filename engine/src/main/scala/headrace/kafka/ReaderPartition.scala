@@ -24,7 +24,7 @@ private[kafka] final case class RangePartition(
 /** Partitions that one task reads for a whole epoch: real-time mode. */
 private[kafka] final case class GroupPartition(
     starts: Map[TopicPartition, Long],
-    query: String,
+    run: String,
     epoch: Long,
     place: Option[String],
     settings: ReaderSettings)

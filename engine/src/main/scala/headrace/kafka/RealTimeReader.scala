@@ -22,7 +22,7 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
   import RealTimeReader._
 
   private val scope = TaskScope.of(task)
-  private val trail = scope.extend()
+  private val trail = scope.source
   private val settings = group.settings.consumer
   private val toRow = RecordRow.create(group.settings.includeHeaders)
   // No partitions: the topics are gone, or none matches yet. The task only waits for the epoch's end.
@@ -33,8 +33,9 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
   private var row: InternalRow = _
   private var failed = false
   private var killed = false
-  private var arrivedMs = 0L
-  private var arrivedNanos = 0L
+  // What the last epoch left over has been here since before this one.
+  private var arrivedMs = System.currentTimeMillis()
+  private var arrivedNanos = System.nanoTime()
 
   guarded(consumer.foreach(_.startAt(group.starts)))
 
@@ -47,7 +48,7 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
     val deadline = System.nanoTime() + timeoutMs * 1000000L
     var leftMs = timeoutMs
     var cursor: PartitionCursor = null
-    while (cursor == null && leftMs > 0 && !killed && !EpochSignal.ended(group.query, group.epoch)) {
+    while (cursor == null && leftMs > 0 && !killed && !EpochSignal.ended(group.run, group.epoch)) {
       scope.throwIfSinkFailed()
       poll(math.min(leftMs, LookUpMs))
       cursor = nextCursor()

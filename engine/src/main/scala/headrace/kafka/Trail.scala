@@ -23,14 +23,22 @@ private[headrace] final class Position(
   *
   * Between two such points rows are pulled one by one by one thread, so the position last set belongs to every row
   * (also to several, or none) that comes out until it is set again. An operator that reads ahead breaks exactly that,
-  * and therefore ends one trail and begins the next: it takes the position from the trail before it together with each
-  * row it queues, and sets it on its own trail when it hands the row on (`TaskScope.extend`). The sink reads the last
-  * trail of its task.
+  * and therefore ends one trail and begins the next (`TaskScope.readAhead`). The sink reads the last trail of its task.
   */
 private[headrace] final class Trail {
   private var here: Position = _
 
   def set(position: Position): Unit = here = position
 
-  def current: Position = here
+  /** None in a task that has no source of ours, such as one behind a shuffle. */
+  def current: Option[Position] = Option(here)
+}
+
+/** Where an operator that reads ahead stands between two trails.
+  *
+  * Whoever pulls its input takes the position on `before` together with each row and queues both; whoever hands the row
+  * on calls `follow` first.
+  */
+private[headrace] final case class ReadAhead(before: Trail, after: Trail) {
+  def follow(position: Option[Position]): Unit = position.foreach(after.set)
 }
