@@ -19,6 +19,7 @@ from headrace.options import SETTINGS, Kind, Setting
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_WIDTH = 100
 _JARS = ("<engine jar>", "<kafka-clients jar>")
 
 _PAGE = """\
@@ -92,7 +93,13 @@ def _origin(setting: Setting, user: UserSettings) -> str:
 
 
 def _block(setting: Setting, value: str | None, origin: str) -> str:
-    reason = textwrap.fill(f"{origin}: {setting.reason}", width=96, initial_indent="    ", subsequent_indent="    ")
+    reason = textwrap.fill(
+        f"{origin}: {setting.reason}",
+        width=_WIDTH,
+        initial_indent="    ",
+        subsequent_indent="    ",
+        break_on_hyphens=False,
+    )
     return f"{setting.key} = {value or ''}".rstrip() + f"\n{reason}\n"
 
 
