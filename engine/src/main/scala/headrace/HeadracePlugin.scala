@@ -56,22 +56,22 @@ private[headrace] final class HeadraceExecutor extends ExecutorPlugin {
       thread.setDaemon(true)
       thread
     }
-    every(60000)(evict())
+    every(interval(context, "consumer"))(ConsumerPool.evict())
+    every(interval(context, "producer"))(ProducerPool.evict())
     // In local mode driver and executor share one JVM and therefore one board: nothing to copy.
     if (context.executorID() != HeadracePlugin.Driver) every(500)(swap(context))
   }
 
+  /** Spark's name for how often idle clients are looked for; not positive: never. */
+  private def interval(context: PluginContext, client: String): Long =
+    context.conf().getTimeAsMs(s"spark.kafka.$client.cache.evictorThreadRunInterval", "1m")
+
   /** A periodic task that throws is never run again; a driver that is briefly busy must not switch it off. */
-  private def every(ms: Long)(chore: => Unit): Unit = {
+  private def every(ms: Long)(chore: => Unit): Unit = if (ms > 0) {
     val guarded: Runnable = () =>
       try chore
       catch { case NonFatal(e) => log.warn("A chore of the engine failed and will be tried again.", e) }
     chores.scheduleWithFixedDelay(guarded, ms, ms, TimeUnit.MILLISECONDS): Unit
-  }
-
-  private def evict(): Unit = {
-    ConsumerPool.evict()
-    ProducerPool.evict()
   }
 
   private def swap(context: PluginContext): Unit =

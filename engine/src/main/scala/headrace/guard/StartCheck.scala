@@ -25,8 +25,9 @@ private[guard] final class StartCheck extends PlanRule[LogicalPlan] {
 
   /** Mistakes in options and columns show in `start()` under every trigger, not in the log of a query that died. */
   private def checkKafka(start: WriteToStreamStatement): Unit = {
+    val realTime = start.trigger.isInstanceOf[RealTimeTrigger]
     start.inputQuery.foreach {
-      case StreamingRelationV2(_, _, table: KafkaTable, _, _, _, _, _, _) => table.checkStreamingRead()
+      case StreamingRelationV2(_, _, table: KafkaTable, _, _, _, _, _, _) => table.checkStreamingRead(realTime)
       case _ => ()
     }
     start.sink match {

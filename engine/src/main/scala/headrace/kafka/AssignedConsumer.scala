@@ -8,6 +8,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.kafka.clients.consumer.{ConsumerRecord, KafkaConsumer, OffsetOutOfRangeException}
 import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.common.errors.TimeoutException
 import org.apache.spark.unsafe.types.UTF8String
 
 /** What one partition has fetched but not yet handed on. */
@@ -15,6 +16,9 @@ private[kafka] final class PartitionCursor(val partition: TopicPartition) {
   val topic: UTF8String = UTF8String.fromString(partition.topic)
   /** The offset after the last record handed on; Long.MinValue until a reader says where to start. */
   var next: Long = Long.MinValue
+  /** When what is fetched was received; it may be handed on in a later epoch. */
+  var arrivedMs = 0L
+  var arrivedNanos = 0L
   private var fetched: JList[ConsumerRecord[Array[Byte], Array[Byte]]] = Collections.emptyList()
   private var index = 0
 
@@ -30,6 +34,8 @@ private[kafka] final class PartitionCursor(val partition: TopicPartition) {
   }
 
   def fill(records: JList[ConsumerRecord[Array[Byte], Array[Byte]]]): Unit = {
+    arrivedMs = System.currentTimeMillis()
+    arrivedNanos = System.nanoTime()
     fetched = records
     index = 0
   }
@@ -82,6 +88,17 @@ private[kafka] final class AssignedConsumer(settings: Map[String, String], val p
 
   /** How far the partition was read, also past offsets that hold no record (transaction marks, compacted records). */
   def position(partition: TopicPartition): Long = consumer.position(partition)
+
+  /** The offset that the partition's next record will get. */
+  def end(partition: TopicPartition): Long = consumer.endOffsets(Collections.singleton(partition)).get(partition).longValue
+
+  /** Moves cursors with nothing left to hand on past offsets that hold no record, as far as the consumer has come. */
+  def settle(): Unit = cursors.foreach { cursor =>
+    if (!cursor.hasRecord)
+      // Never waits: while the brokers are away a position may be in doubt, and then the last record's is as good.
+      try cursor.next = math.max(cursor.next, consumer.position(cursor.partition, Duration.ZERO))
+      catch { case _: TimeoutException => () }
+  }
 
   override def close(): Unit = consumer.close(
     org.apache.kafka.clients.consumer.CloseOptions.timeout(Duration.ZERO))

@@ -13,6 +13,8 @@ private[kafka] final class BatchPlanner(options: SourceOptions, broker: Broker) 
   private var fixWanted = false
   private var lastBatchMs = 0L
   private var known: Map[TopicPartition, Long] = Map.empty
+  private var listed: Set[TopicPartition] = Set.empty
+  private var listedNanos = 0L
 
   /** Available-now: what is there at the first look is all there will be. */
   def fixEnd(): Unit = fixWanted = true
@@ -40,10 +42,11 @@ private[kafka] final class BatchPlanner(options: SourceOptions, broker: Broker) 
     val begin = start ++ broker.earliest(known.keySet -- start.keySet)
     val end =
       if (limits.exists(_.isInstanceOf[ReadAllAvailable])) known
-      else if (limits.exists { case min: ReadMinRows => tooFew(begin, min.minRows); case _ => false }) start
+      else if (!fixWanted && limits.exists { case min: ReadMinRows => tooFew(begin, min.minRows); case _ => false }) start
       else limits.collectFirst { case max: ReadMaxRows => OffsetRange.limit(begin, known, max.maxRows) }.getOrElse(known)
     if (end ne start) lastBatchMs = System.currentTimeMillis()
-    Some(end).filter(_.nonEmpty)
+    // Even when every topic is gone there is a next batch: the one that says so.
+    Option.when(end.nonEmpty || start.nonEmpty)(end)
   }
 
   private def tooFew(begin: Map[TopicPartition, Long], minRows: Long): Boolean =
@@ -52,7 +55,7 @@ private[kafka] final class BatchPlanner(options: SourceOptions, broker: Broker) 
 
   /** A broker that has just become leader may answer with too old an end (KAFKA-7703); asking again is enough then. */
   private def fetchLatest(start: Map[TopicPartition, Long]): Map[TopicPartition, Long] = {
-    val partitions = broker.topics(lenient = true).values.flatMap(_.partitions).toSet
+    val partitions = existing(start.keySet)
     def wentBack(latest: Map[TopicPartition, Long]) = latest.exists { case (tp, end) => start.get(tp).exists(_ > end) }
     val answers = Iterator.continually(broker.latest(partitions)).take(options.offsetRetries)
     var answer = answers.next()
@@ -63,9 +66,20 @@ private[kafka] final class BatchPlanner(options: SourceOptions, broker: Broker) 
     answer
   }
 
+  /** The partitions that are there, asked anew only when the answer is older than `partition.metadata.cache.ttl.ms`. */
+  private def existing(expected: Set[TopicPartition]): Set[TopicPartition] = {
+    val now = System.nanoTime()
+    val fresh = options.partitionRefreshMs.exists(ms => now - listedNanos < TimeUnit.MILLISECONDS.toNanos(ms))
+    if (listed.isEmpty || !fresh) {
+      listed = Broker.partitions(broker.confirm(expected, broker.topics(lenient = true)))
+      listedNanos = now
+    }
+    listed
+  }
+
   def ranges(start: Map[TopicPartition, Long], end: Map[TopicPartition, Long]): Seq[OffsetRange] = {
     val gone = start.keySet -- end.keySet
-    if (gone.nonEmpty) DataLoss.report(options.failOnDataLoss, s"Partitions $gone are gone with unread records, if any.")
+    if (gone.nonEmpty) DataLoss.report(options.failOnDataLoss, s"Partitions ${gone.mkString(", ")} are gone with unread records, if any.")
     val begin = start ++ Added.earliest(broker, options, end.keySet -- start.keySet)
     val ranges = end.toSeq.sortBy { case (tp, _) => (tp.topic, tp.partition) }.map { case (tp, until) =>
       val from = begin(tp)

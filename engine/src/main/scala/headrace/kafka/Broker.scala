@@ -23,9 +23,10 @@ private[kafka] final class Broker(options: SourceOptions) extends AutoCloseable 
   private var opened = false
 
   private lazy val admin: Admin = {
-    opened = true
     val settings = AdminDefaults ++ options.client.filter { case (name, _) => AdminClientConfig.configNames().contains(name) }
-    Admin.create(settings.asJava.asInstanceOf[java.util.Map[String, AnyRef]])
+    val created = Admin.create(settings.asJava.asInstanceOf[java.util.Map[String, AnyRef]])
+    opened = true
+    created
   }
 
   /** The partitions that exist now, with the identity of their topic; missing topics are left out if `lenient`. */
@@ -33,8 +34,9 @@ private[kafka] final class Broker(options: SourceOptions) extends AutoCloseable 
     val names = options.subscription match {
       case Subscription.Topics(names) => names
       case Subscription.Assigned(partitions) => partitions.map(_.topic)
+      // Anywhere in the name, as Spark's connector does it; Kafka's own consumer wants the whole name to match.
       case Subscription.Matching(pattern) =>
-        admin.listTopics().names().get().asScala.filter(name => pattern.matcher(name).matches()).toSet
+        admin.listTopics().names().get().asScala.filter(name => pattern.matcher(name).find()).toSet
     }
     val answers = admin.describeTopics(names.asJavaCollection).topicNameValues().asScala
     answers.flatMap { case (name, answer) =>
@@ -58,7 +60,22 @@ private[kafka] final class Broker(options: SourceOptions) extends AutoCloseable 
     Topic(description.topicId(), wanted.intersect(existing))
   }
 
-  def partitions(): Set[TopicPartition] = topics().values.flatMap(_.partitions).toSet
+  def partitions(): Set[TopicPartition] = Broker.partitions(topics())
+
+  /** What was `seen`, if `expected` is part of it. Right after a broker's restart a topic can seem to be missing, so a
+    * loss is believed only when it stays so.
+    */
+  def confirm(expected: Set[TopicPartition], seen: Map[String, Topic]): Map[String, Topic] = {
+    def complete(topics: Map[String, Topic]) = (expected -- Broker.partitions(topics)).isEmpty
+    var topics = seen
+    var attempt = 0
+    while (!complete(topics) && attempt < ConfirmTimes) {
+      TimeUnit.MILLISECONDS.sleep(ConfirmEveryMs)
+      topics = this.topics(lenient = true)
+      attempt += 1
+    }
+    topics
+  }
 
   def earliest(partitions: Set[TopicPartition]): Map[TopicPartition, Long] = list(partitions, _ => OffsetSpec.earliest())
 
@@ -168,6 +185,11 @@ private[kafka] final class Broker(options: SourceOptions) extends AutoCloseable 
 
 private[kafka] object Broker {
   final case class Topic(id: Uuid, partitions: Set[TopicPartition])
+
+  def partitions(topics: Map[String, Topic]): Set[TopicPartition] = topics.values.flatMap(_.partitions).toSet
+
+  private val ConfirmTimes = 5
+  private val ConfirmEveryMs = 500L
 
   /** Kafka would wait a minute for brokers that are not there; nobody wants that before the first error. */
   private val AdminDefaults = Map(

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package headrace.kafka
 
-import java.util.concurrent.TimeUnit
-
 import headrace.{EpochSignal, HeadracePlugin}
 import org.apache.kafka.common.{TopicPartition, Uuid}
 import org.apache.spark.SparkContext
@@ -50,10 +48,10 @@ private[kafka] final class EpochPlanner(options: SourceOptions, broker: Broker, 
 
   /** The start offsets with partitions that came and went since. */
   private def current(start: Map[TopicPartition, Long]): Map[TopicPartition, Long] = {
-    val topics = watching().topics
-    val existing = topics.values.flatMap(_.partitions).toSet
+    val topics = broker.confirm(start.keySet, watching().topics)
+    val existing = Broker.partitions(topics)
     val gone = start.keySet -- existing
-    if (gone.nonEmpty && stillGone(gone))
+    if (gone.nonEmpty)
       DataLoss.report(options.failOnDataLoss, s"Partitions ${gone.mkString(", ")} are gone with unread records, if any.")
     val anew = ids.collect { case (name, id) if topics.get(name).exists(_.id != id) => name }.toSet
     anew.foreach(name =>
@@ -64,14 +62,6 @@ private[kafka] final class EpochPlanner(options: SourceOptions, broker: Broker, 
     if (added.nonEmpty) log.info("Reading new partitions from their first record: {}", added.mkString(", "))
     kept ++ Added.earliest(broker, options, added)
   }
-
-  /** Right after a broker's restart a topic can seem missing; believe it only when it stays so. */
-  private def stillGone(gone: Set[TopicPartition]): Boolean =
-    (1 to ConfirmTimes).forall { _ =>
-      TimeUnit.MILLISECONDS.sleep(ConfirmEveryMs)
-      val existing = broker.topics(lenient = true).values.flatMap(_.partitions).toSet
-      (gone -- existing).nonEmpty
-    }
 
   private def watching(): TopicWatcher = watcher.getOrElse {
     val every = options.partitionRefreshMs.getOrElse(WatchEveryMs)
@@ -96,6 +86,4 @@ private[headrace] object EpochPlanner {
   val EpochProperty = "streaming.sql.batchId"
 
   private val WatchEveryMs = 2000L
-  private val ConfirmTimes = 5
-  private val ConfirmEveryMs = 500L
 }

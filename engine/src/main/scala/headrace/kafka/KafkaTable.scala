@@ -21,7 +21,10 @@ private[headrace] final class KafkaTable(options: CaseInsensitiveStringMap)
   if (SourceOptions.Strategies.exists(options.containsKey)) SourceOptions.parse(options): Unit
 
   /** Refuses a stream that cannot be read from here, before the query starts. */
-  def checkStreamingRead(): Unit = SourceOptions.checkStreaming(SourceOptions.parse(options)): Unit
+  def checkStreamingRead(realTime: Boolean): Unit = {
+    val checked = SourceOptions.checkStreaming(SourceOptions.parse(options))
+    if (realTime) SourceOptions.checkRealTime(checked)
+  }
 
   /** Refuses rows that cannot be written here, before the query starts. */
   def checkWrite(rows: StructType): Unit = RowToRecord.check(rows, SinkOptions.parse(options).topic)

@@ -52,7 +52,7 @@ private[kafka] final class KafkaWriter(options: SinkOptions, schema: StructType)
 
   override def abort(): Unit = ()
 
-  override def close(): Unit = ProducerPool.release(settings)
+  override def close(): Unit = ProducerPool.release(settings, producer, failed = failure != null)
 }
 
 private[kafka] case object Written extends WriterCommitMessage

@@ -6,6 +6,7 @@ import java.util.Locale
 import scala.jdk.CollectionConverters._
 
 import headrace.HeadraceException
+import org.apache.kafka.common.config.ConfigDef
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** The user's options with clear errors: names as in Spark's Kafka guide, case ignored. */
@@ -30,11 +31,30 @@ private[kafka] final class Options(raw: CaseInsensitiveStringMap) {
   def positive(name: String): Option[Long] =
     long(name).map(value => if (value > 0) value else throw Options.invalid(name, value.toString, "a positive number"))
 
+  def positiveInt(name: String): Option[Int] = positive(name).map(value =>
+    if (value.isValidInt) value.toInt else throw Options.invalid(name, value.toString, s"at most ${Int.MaxValue}"))
+
   /** The `kafka.*` options without the prefix, as the Kafka client wants them. Never log these: they hold secrets. */
   def client: Map[String, String] =
     raw.asCaseSensitiveMap().asScala.collect {
       case (name, value) if name.toLowerCase(Locale.ROOT).startsWith("kafka.") => name.substring(6) -> value
     }.toMap
+
+  /** Refuses values that the Kafka client would refuse later, on an executor. */
+  def checkClient(definition: ConfigDef): Unit = {
+    val settings = client
+    definition.validate(settings.asJava).asScala
+      .find(value => settings.contains(value.name) && !value.errorMessages.isEmpty)
+      .foreach { value =>
+        val isSecret = definition.configKeys().get(value.name).`type` == ConfigDef.Type.PASSWORD
+        val why = if (isSecret) "its value is kept out of this message" else value.errorMessages.asScala.mkString("; ")
+        throw new HeadraceException(
+          "KAFKA_OPTION_INVALID",
+          s"The option 'kafka.${value.name}' is not one that Kafka's client accepts: $why. Nothing was read or written. " +
+            "Correct it and start again.",
+          Map("option" -> s"kafka.${value.name}"))
+      }
+  }
 
   def refuse(name: String, reason: String): Unit =
     if (contains(name)) {

@@ -20,6 +20,7 @@ private[headrace] object ProducerPool {
   }
 
   private val entries = mutable.HashMap.empty[Map[String, String], Entry]
+  private val retired = mutable.HashSet.empty[Entry]
   private var idleNanos = TimeUnit.MINUTES.toNanos(10)
 
   def configure(conf: SparkConf): Unit = synchronized {
@@ -33,11 +34,23 @@ private[headrace] object ProducerPool {
     entry.producer
   }
 
-  def release(settings: Map[String, String]): Unit = synchronized {
-    entries.get(settings).foreach { entry =>
-      entry.users -= 1
-      entry.idleSince = System.nanoTime()
+  /** Gives a producer back. One with a failed send is not lent again, because some failures are for good; it is closed when
+    * its last user is done.
+    */
+  def release(settings: Map[String, String], producer: Producer, failed: Boolean): Unit = {
+    val isFinished = synchronized {
+      val entry = (retired.iterator ++ entries.get(settings)).find(_.producer eq producer)
+      entry.foreach { used =>
+        used.users -= 1
+        used.idleSince = System.nanoTime()
+        if (failed && entries.get(settings).contains(used)) {
+          entries -= settings
+          retired += used
+        }
+      }
+      entry.exists(used => used.users == 0 && retired.remove(used))
     }
+    if (isFinished) producer.close(Duration.ZERO)
   }
 
   /** Closes what nobody has used longer than `spark.kafka.producer.cache.timeout`. */
@@ -52,8 +65,9 @@ private[headrace] object ProducerPool {
   }
 
   def closeAll(): Unit = synchronized {
-    entries.values.foreach(_.producer.close(Duration.ZERO))
+    (entries.values ++ retired).foreach(_.producer.close(Duration.ZERO))
     entries.clear()
+    retired.clear()
   }
 
   def size: Int = synchronized(entries.size)

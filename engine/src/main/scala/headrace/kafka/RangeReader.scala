@@ -2,35 +2,28 @@
 package headrace.kafka
 
 import headrace.{HeadraceException, TaskScope}
-import org.apache.kafka.common.record.TimestampType
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.PartitionReader
 
 /** Reads the records of one partition between two offsets. */
 private[kafka] final class RangeReader(range: RangePartition) extends PartitionReader[InternalRow] {
-  private val trail = TaskScope.of(TaskContext.get()).extend()
+  import RangeReader._
+
+  private val trail = TaskScope.of(TaskContext.get()).source
   private val consumer = ConsumerPool.acquire(range.settings.consumer, Seq(range.partition))
   private val cursor = consumer.cursors.head
   private val toRow = RecordRow.create(range.settings.includeHeaders)
   private var row: InternalRow = _
   private var complete = false
-  private var arrivedMs = 0L
-  private var arrivedNanos = 0L
+  private var ended = false
 
   consumer.startAt(Map(range.partition -> range.from))
 
   override def next(): Boolean = {
     if (!complete && (cursor.hasRecord || fetch()) && cursor.peek.offset < range.until) {
       val record = cursor.take()
-      trail.set(new Position(
-        record.topic,
-        record.partition,
-        record.offset,
-        record.timestamp,
-        record.timestampType == TimestampType.CREATE_TIME,
-        arrivedMs,
-        arrivedNanos))
+      trail.set(Position.of(record, cursor))
       row = toRow(record, cursor.topic)
       true
     } else {
@@ -43,13 +36,21 @@ private[kafka] final class RangeReader(range: RangePartition) extends PartitionR
   private def fetch(): Boolean = {
     val deadline = System.nanoTime() + range.settings.pollTimeoutMs * 1000000L
     // The position also moves over offsets without a record: transaction marks, aborted and compacted records.
-    while (!cursor.hasRecord && cursor.next < range.until && consumer.position(range.partition) < range.until) {
-      if (System.nanoTime() > deadline) throw timedOut()
-      consumer.poll(100, range.settings.failOnDataLoss)
+    while (!cursor.hasRecord && !ended && cursor.next < range.until && consumer.position(range.partition) < range.until) {
+      if (System.nanoTime() > deadline) explainSilence() else consumer.poll(PollMs, range.settings.failOnDataLoss)
     }
-    arrivedMs = System.currentTimeMillis()
-    arrivedNanos = System.nanoTime()
     cursor.hasRecord
+  }
+
+  /** Nothing came in all the time allowed: the partition ends before its range does, or the brokers do not answer. */
+  private def explainSilence(): Unit = {
+    val end = consumer.end(range.partition)
+    if (end > consumer.position(range.partition)) throw timedOut()
+    DataLoss.report(
+      range.settings.failOnDataLoss,
+      s"Partition ${range.partition} ends at offset $end and gave no record for ${range.settings.pollTimeoutMs} ms, but is to be " +
+        s"read up to ${range.until}: records were deleted, or the ending offset is too high.")
+    ended = true
   }
 
   private def timedOut() = new HeadraceException(
@@ -63,4 +64,8 @@ private[kafka] final class RangeReader(range: RangePartition) extends PartitionR
 
   override def close(): Unit =
     if (complete) ConsumerPool.release(range.settings.consumer, consumer) else consumer.close()
+}
+
+private[kafka] object RangeReader {
+  private val PollMs = 100L
 }

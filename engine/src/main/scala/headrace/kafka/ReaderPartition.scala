@@ -11,7 +11,10 @@ private[kafka] final case class ReaderSettings(
     consumer: Map[String, String],
     includeHeaders: Boolean,
     failOnDataLoss: Boolean,
-    pollTimeoutMs: Long)
+    pollTimeoutMs: Long) {
+  // The consumer's settings hold secrets.
+  override def toString: String = s"ReaderSettings(includeHeaders=$includeHeaders, failOnDataLoss=$failOnDataLoss)"
+}
 
 /** A bounded piece of one partition: micro-batch and batch. */
 private[kafka] final case class RangePartition(

@@ -4,9 +4,7 @@ package headrace.kafka
 import java.lang.{Long => JLong}
 
 import headrace.{EpochSignal, TaskScope}
-import org.apache.kafka.clients.consumer.ConsumerRecord
 import org.apache.kafka.common.errors.InterruptException
-import org.apache.kafka.common.record.TimestampType
 import org.apache.spark.{SparkEnv, TaskContext}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.streaming.{PartitionOffset, SupportsRealTimeRead}
@@ -33,9 +31,6 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
   private var row: InternalRow = _
   private var failed = false
   private var killed = false
-  // What the last epoch left over has been here since before this one.
-  private var arrivedMs = System.currentTimeMillis()
-  private var arrivedNanos = System.nanoTime()
 
   guarded(consumer.foreach(_.startAt(group.starts)))
 
@@ -54,12 +49,7 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
       cursor = nextCursor()
       leftMs = (deadline - System.nanoTime()) / 1000000L
     }
-    if (cursor == null) NoRecord
-    else {
-      arrivedMs = System.currentTimeMillis()
-      arrivedNanos = System.nanoTime()
-      handOn(cursor)
-    }
+    if (cursor == null) NoRecord else handOn(cursor)
   }
 
   /** A stopped query interrupts its tasks. Ending the epoch quietly is enough then: Spark discards what a killed task
@@ -91,19 +81,10 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
 
   private def handOn(cursor: PartitionCursor): RecordStatus = {
     val record = cursor.take()
-    trail.set(position(record))
+    trail.set(Position.of(record, cursor))
     row = toRow(record, cursor.topic)
     HasRecord
   }
-
-  private def position(record: ConsumerRecord[Array[Byte], Array[Byte]]) = new Position(
-    record.topic,
-    record.partition,
-    record.offset,
-    record.timestamp,
-    record.timestampType == TimestampType.CREATE_TIME,
-    arrivedMs,
-    arrivedNanos)
 
   override def get(): InternalRow = row
 
@@ -112,6 +93,7 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
 
   override def getOffset(): PartitionOffset = {
     val executor = SparkEnv.get
+    consumer.foreach(kafka => guarded(kafka.settle()))
     TaskEnd(
       cursors.iterator.map(cursor => cursor.partition -> cursor.next).toMap,
       executor.blockManager.blockManagerId.host,

@@ -12,6 +12,9 @@ private[kafka] final case class SinkOptions(topic: Option[String], client: Map[S
   def producer: Map[String, String] = SinkOptions.LatencyDefaults ++ client ++ Map(
     ProducerConfig.KEY_SERIALIZER_CLASS_CONFIG -> classOf[ByteArraySerializer].getName,
     ProducerConfig.VALUE_SERIALIZER_CLASS_CONFIG -> classOf[ByteArraySerializer].getName)
+
+  // The client's settings hold secrets.
+  override def toString: String = s"SinkOptions(${topic.getOrElse("by topic column")})"
 }
 
 private[kafka] object SinkOptions {
@@ -19,11 +22,15 @@ private[kafka] object SinkOptions {
   private val LatencyDefaults = Map(ProducerConfig.LINGER_MS_CONFIG -> "0")
 
   def parse(raw: CaseInsensitiveStringMap): SinkOptions = {
+    ApplicationSettings.check()
     val options = new Options(raw)
     options.require(s"kafka.${CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG}")
     options.refuse("kafka.key.serializer", "keys are written as bytes; use DataFrame operations to encode them.")
     options.refuse("kafka.value.serializer", "values are written as bytes; use DataFrame operations to encode them.")
     options.refuse("kafka.transactional.id", "it belongs to the delivery guarantee of the sink.")
+    options.checkClient(ProducerConfig.configDef())
+    // A column 'headers' is written with or without it, as Spark's connector does; a wrong value is still a mistake.
+    options.boolean("includeHeaders", default = false): Unit
     SinkOptions(options.get("topic").filter(_.nonEmpty), options.client)
   }
 }

@@ -9,6 +9,7 @@ import org.apache.kafka.clients.consumer.ConsumerConfig
 import org.apache.kafka.common.serialization.ByteArrayDeserializer
 import org.apache.spark.network.util.JavaUtils
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.slf4j.LoggerFactory
 
 /** A reader's options, checked when the DataFrame is made, so that mistakes show before anything runs. */
 private[kafka] final case class SourceOptions(
@@ -45,6 +46,9 @@ private[kafka] final case class SourceOptions(
       ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG -> "false")
 
   def groupId(default: String): String = s"${groupIdPrefix.getOrElse(default)}-${UUID.randomUUID()}"
+
+  // The client's settings hold secrets.
+  override def toString: String = s"SourceOptions($subscription)"
 }
 
 private[kafka] object SourceOptions {
@@ -60,6 +64,8 @@ private[kafka] object SourceOptions {
     ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG -> "10",
     ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG -> "65536")
 
+  private val log = LoggerFactory.getLogger("headrace.kafka.SourceOptions")
+
   val Strategies = Seq("subscribe", "subscribePattern", "assign")
 
   private val OwnedByUs = Seq(
@@ -70,9 +76,11 @@ private[kafka] object SourceOptions {
     "interceptor.classes" -> "an interceptor could change records behind Spark's back.")
 
   def parse(raw: CaseInsensitiveStringMap): SourceOptions = {
+    ApplicationSettings.check()
     val options = new Options(raw)
     options.require(s"kafka.${CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG}")
     OwnedByUs.foreach { case (name, reason) => options.refuse(s"kafka.$name", reason) }
+    options.checkClient(ConsumerConfig.configDef())
     val minOffsets = options.positive("minOffsetsPerTrigger")
     val maxOffsets = options.positive("maxOffsetsPerTrigger")
     for (min <- minOffsets; max <- maxOffsets if min > max)
@@ -84,14 +92,16 @@ private[kafka] object SourceOptions {
       includeHeaders = options.boolean("includeHeaders", default = false),
       failOnDataLoss = options.boolean("failOnDataLoss", default = true),
       pollTimeoutMs = options.positive("kafkaConsumer.pollTimeoutMs"),
-      offsetRetries = options.positive("fetchOffset.numRetries").fold(3)(_.toInt),
-      offsetRetryMs = options.long("fetchOffset.retryIntervalMs").getOrElse(10L),
+      offsetRetries = options.positiveInt("fetchOffset.numRetries").getOrElse(3),
+      offsetRetryMs = options.long("fetchOffset.retryIntervalMs").map { ms =>
+        if (ms >= 0) ms else throw Options.invalid("fetchOffset.retryIntervalMs", ms.toString, "milliseconds, not negative")
+      }.getOrElse(10L),
       partitionRefreshMs = options.long("partition.metadata.cache.ttl.ms").filter(_ != -1).map { ms =>
         if (ms > 0) ms
         else throw Options.invalid("partition.metadata.cache.ttl.ms", ms.toString, "positive milliseconds, or -1")
       },
-      minPartitions = options.positive("minPartitions").map(_.toInt),
-      maxPartitions = options.positive("maxPartitions").map(_.toInt),
+      minPartitions = options.positiveInt("minPartitions"),
+      maxPartitions = options.positiveInt("maxPartitions"),
       maxRecordsPerPartition = options.positive("maxRecordsPerPartition"),
       maxOffsetsPerTrigger = maxOffsets,
       minOffsetsPerTrigger = minOffsets,
@@ -144,13 +154,27 @@ private[kafka] object SourceOptions {
 
   /** What a streaming query cannot have. */
   def checkStreaming(options: SourceOptions): SourceOptions = {
-    if (options.ending.isDefined)
-      throw Options.invalid("endingOffsets", "set", "left out: a streaming query has no end; use availableNow instead")
+    options.ending.foreach { bound =>
+      val name = bound match {
+        case _: Bound.Timestamp => "endingTimestamp"
+        case _: Bound.Timestamps => "endingOffsetsByTimestamp"
+        case _ => "endingOffsets"
+      }
+      throw Options.invalid(name, "set", "left out: a streaming query has no end; use availableNow instead")
+    }
     options
   }
 
   /** What a batch read cannot have: it needs a fixed beginning and end. */
   def checkBatch(options: SourceOptions): SourceOptions = {
+    val pace = Seq(
+      "maxOffsetsPerTrigger" -> options.maxOffsetsPerTrigger,
+      "minOffsetsPerTrigger" -> options.minOffsetsPerTrigger,
+      "maxTriggerDelay" -> options.maxTriggerDelayMs)
+    pace.foreach { case (name, value) =>
+      // As Spark's connector does: the same options often serve a stream and a batch read of the same topic.
+      if (value.isDefined) log.warn("The option {} has no meaning for a batch read and is ignored.", name)
+    }
     options.starting.foreach {
       case Bound.Latest => throw Options.invalid("startingOffsets", "latest", "earliest or offsets for a batch read")
       case Bound.Offsets(offsets) if offsets.values.exists(_ == Bound.FromLatest) =>

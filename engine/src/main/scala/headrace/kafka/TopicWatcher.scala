@@ -36,12 +36,13 @@ private[kafka] final class TopicWatcher(broker: Broker, everyMs: Long, changed: 
   private def look(): Unit =
     try {
       val now = broker.topics(lenient = true)
-      newest = broker.latest(now.values.flatMap(_.partitions).toSet)
+      // First what cannot wait: the newest offsets of a partition without a leader may be long in coming.
       if (now != seen) {
         log.info("The topics changed: {} partitions now", now.values.map(_.partitions.size).sum)
         seen = now
         changed()
       }
+      newest = broker.latest(Broker.partitions(now))
       if (!reachable) log.info("The brokers answer again.")
       reachable = true
     } catch {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package headrace.kafka
 
+import org.apache.kafka.clients.consumer.ConsumerRecord
+import org.apache.kafka.common.record.TimestampType
+
 /** Where and when a record entered: immutable, so it may wait in any queue beside its row.
   *
   * @param createdMs the record's own timestamp
@@ -17,6 +20,17 @@ private[headrace] final class Position(
     val arrivedMs: Long,
     val arrivedNanos: Long) {
   override def toString: String = s"$topic-$partition@$offset"
+}
+
+private[kafka] object Position {
+  def of(record: ConsumerRecord[Array[Byte], Array[Byte]], cursor: PartitionCursor): Position = new Position(
+    record.topic,
+    record.partition,
+    record.offset,
+    record.timestamp,
+    record.timestampType == TimestampType.CREATE_TIME,
+    cursor.arrivedMs,
+    cursor.arrivedNanos)
 }
 
 /** The positions of the rows that pass one point of a task, in the order of the rows.
