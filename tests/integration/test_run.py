@@ -15,7 +15,8 @@ from headrace.engine.jars import Stamp
 from headrace.options import EXTENSION, KAFKA_PROVIDER, PLUGIN, SETTINGS
 
 HEADRACE_RUN = (sys.executable, "-m", "headrace.cli.main", "run")
-PATIENCE = 100
+PATIENCE = 240
+pytestmark = pytest.mark.timeout(300)
 
 WriteScript = Callable[[str], Path]
 

@@ -163,6 +163,7 @@ def test_other_packages_stay(package: str) -> None:
         "file:///x/spark-sql-kafka-0-10_2.13-4.1.0-SNAPSHOT.jar",
         "hdfs://nn/libs/spark-token-provider-kafka-0-10_2.13-4.3.0.jar",
         "libs/kafka-clients-3.9.0.jar",
+        "libs/org.apache.spark_spark-sql-kafka-0-10_2.13-4.1.0.jar",
     ],
 )
 def test_sparks_own_connector_is_taken_out_of_the_jars_with_a_note(jar: str) -> None:

@@ -22,7 +22,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--explain", action="store_true", help="print what Headrace sets, and why, and run nothing")
     # All that stands behind the script's name belongs to the script, also what looks like an option of ours.
-    script = parser.add_argument("script", nargs=argparse.PARSER, metavar="APP.py [ARGS]", help="the script to run")
+    script = parser.add_argument(
+        "script", nargs=argparse.PARSER, metavar="APP.py", help="the script to run, and behind it its own arguments"
+    )
     script.required = False
     parser.set_defaults(usage_error=parser.error)
 

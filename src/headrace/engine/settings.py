@@ -22,7 +22,8 @@ PACKAGES = "spark.jars.packages"
 _ADDED_UP = (JARS, PACKAGES)
 
 _FOREIGN_ARTIFACTS = "|".join(re.escape(coordinate.partition(":")[2]) for coordinate in FOREIGN_CONNECTOR)
-_FOREIGN_JAR = re.compile(rf"({_FOREIGN_ARTIFACTS})(_\d[\d.]*)?-\d.*\.jar")
+# Ivy puts the group in front of the name when it copies a jar for Spark.
+_FOREIGN_JAR = re.compile(rf"(org\.apache\.\w+_)?({_FOREIGN_ARTIFACTS})(_\d[\d.]*)?-\d.*\.jar")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -57,6 +57,14 @@ Jars and packages named by the application and on the command line are all loade
 - With a local master, Python workers run the interpreter of the application unless `PYSPARK_PYTHON` or
   `spark.pyspark.python` names another.
 - `spark.sql.execution.sortBeforeRepartition` is left alone: Spark itself switches it off, for real-time queries only.
+- No class path is set. With `spark.jars` alone the extension, the plugin and the connector load in the driver and in
+  the executors, locally and on a cluster.
+
+## How this is known
+
+`tests/integration/test_session.py` and `test_run.py` start Spark and ask it: that it knows every key of the table, that
+every required value is in force, that a user's extension, plugin and jars work next to ours, that executors of a
+cluster load the engine, and that another connector on the class path is found.
 """
 
 
