@@ -8,7 +8,6 @@ import org.apache.kafka.clients.producer.ProducerRecord
 import org.apache.kafka.common.header.Header
 import org.apache.kafka.common.header.internals.RecordHeader
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expression, Literal, UnsafeProjection}
 import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.types._
 
@@ -16,20 +15,22 @@ import org.apache.spark.sql.types._
 private[kafka] final class RowToRecord(schema: StructType, topic: Option[String]) {
   import RowToRecord._
 
-  private val project = UnsafeProjection.create(Seq(
-    column(schema, Topic),
-    Cast(column(schema, Key), BinaryType),
-    Cast(column(schema, Value), BinaryType),
-    column(schema, Headers),
-    column(schema, Partition)))
+  private val fixedTopic = topic.orNull
+  private val topicAt = column(schema, Topic)
+  private val key = new Bytes(schema, column(schema, Key))
+  private val value = new Bytes(schema, column(schema, Value))
+  private val headersAt = column(schema, Headers)
+  private val partitionAt = column(schema, Partition)
 
-  def apply(row: InternalRow): ProducerRecord[Array[Byte], Array[Byte]] = {
-    val fields = project(row)
-    val target = topic.getOrElse(if (fields.isNullAt(0)) throw nullTopic() else fields.getUTF8String(0).toString)
-    val partition: Integer = if (fields.isNullAt(4)) null else fields.getInt(4)
-    val headers = if (fields.isNullAt(3)) null else toHeaders(fields.getArray(3))
-    new ProducerRecord(target, partition, fields.getBinary(1), fields.getBinary(2), headers)
-  }
+  def apply(row: InternalRow): ProducerRecord[Array[Byte], Array[Byte]] = new ProducerRecord(
+    if (fixedTopic != null) fixedTopic else topicOf(row),
+    if (isNull(row, partitionAt)) null else Integer.valueOf(row.getInt(partitionAt)),
+    key(row),
+    value(row),
+    if (isNull(row, headersAt)) null else toHeaders(row.getArray(headersAt)))
+
+  private def topicOf(row: InternalRow): String =
+    if (isNull(row, topicAt)) throw nullTopic() else row.getUTF8String(topicAt).toString
 
   private def toHeaders(array: ArrayData): JArrayList[Header] = {
     val headers = new JArrayList[Header](array.numElements())
@@ -55,6 +56,16 @@ private[kafka] object RowToRecord {
   private val Headers = Column("headers", Seq(RecordRow.HeadersType), required = false)
   private val Partition = Column("partition", Seq(IntegerType), required = false)
 
+  /** A string or binary column as bytes: copied once, straight out of the row. */
+  private final class Bytes(schema: StructType, at: Int) {
+    private val text = at >= 0 && schema(at).dataType.isInstanceOf[StringType]
+
+    def apply(row: InternalRow): Array[Byte] =
+      if (isNull(row, at)) null else if (text) row.getUTF8String(at).getBytes else row.getBinary(at)
+  }
+
+  private def isNull(row: InternalRow, at: Int): Boolean = at < 0 || row.isNullAt(at)
+
   /** Refuses a DataFrame that cannot be written, before anything runs. */
   def check(schema: StructType, topic: Option[String]): Unit = {
     Seq(Topic, Key, Value, Headers, Partition).foreach(column(schema, _))
@@ -62,19 +73,14 @@ private[kafka] object RowToRecord {
       throw refuse("There is neither the option 'topic' nor a column of that name to say where records go.")
   }
 
-  private def column(schema: StructType, wanted: Column): Expression = {
-    val index = schema.fieldNames.indexOf(wanted.name)
-    if (index < 0) {
-      if (wanted.required) throw refuse(s"The column '${wanted.name}' is missing.")
-      Literal(null, wanted.types.last)
-    } else {
-      val field = schema(index)
-      // Nullability aside, as Spark's writer does; a char or varchar column is a string to it as well.
-      if (!wanted.types.exists(DataType.equalsIgnoreNullability(_, field.dataType)))
-        throw refuse(s"The column '${wanted.name}' is ${field.dataType.catalogString}; it must be " +
-          s"${wanted.types.map(_.catalogString).mkString(" or ")}.")
-      BoundReference(index, field.dataType, field.nullable)
-    }
+  /** Where the column stands; -1 for one that may be missing, and is. */
+  private def column(schema: StructType, wanted: Column): Int = {
+    val at = schema.fieldNames.indexOf(wanted.name)
+    if (at < 0 && wanted.required) throw refuse(s"The column '${wanted.name}' is missing.")
+    if (at >= 0 && !wanted.types.exists(DataType.equalsIgnoreNullability(_, schema(at).dataType)))
+      throw refuse(s"The column '${wanted.name}' is ${schema(at).dataType.catalogString}; it must be " +
+        s"${wanted.types.map(_.catalogString).mkString(" or ")}.")
+    at
   }
 
   private def refuse(what: String) = new HeadraceException(
