@@ -83,11 +83,13 @@ def test_every_condition_of_an_error_is_explained() -> None:
     assert set(explained) == raised | {cls.condition for cls in classes}
 
 
-def test_every_option_in_the_code_is_explained() -> None:
-    """Each name that the connector looks up among its options."""
+def test_every_option_and_setting_in_the_code_is_explained() -> None:
+    """Each name that the connector looks up among its options, and each of Spark's settings for its own connector."""
     page = (REFERENCE / "kafka.md").read_text(encoding="utf-8")
-    sources = (ROOT / "engine" / "src" / "main" / "scala" / "headrace" / "kafka").glob("*Options.scala")
-    calls = r'options\.(?:get|boolean|long|positive|require|refuse|contains)\(\s*"([^"$]+)"'
-    names = {name for source in sources for name in re.findall(calls, source.read_text(encoding="utf-8"))}
-    assert len(names) > 15
-    assert not {name for name in names if f"`{name}`" not in page}
+    sources = (ROOT / "engine" / "src" / "main" / "scala" / "headrace" / "kafka").glob("*.scala")
+    code = "\n".join(source.read_text(encoding="utf-8") for source in sources)
+    options = set(re.findall(r'\boptions\.\w+\(\s*"([^"$]+)"', code))
+    settings = set(re.findall(r'"(spark\.(?:kafka|sql\.streaming\.kafka)\.[^"$]+[^".$])"', code))
+    assert len(options) > 20
+    assert len(settings) > 5
+    assert not {name for name in options | settings if f"`{name}`" not in page}
