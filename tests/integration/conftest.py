@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One Spark for all integration tests of a process; what needs another runs as a child process."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from pyspark.sql import SparkSession
+
+import headrace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).parents[2]
+
+# Tests share tables and steps with each other and with the programs they start: `from tests.integration...`.
+sys.path.insert(0, str(ROOT))
+
+from tests.integration.probes import with_probes  # noqa: E402 needs the path above
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A session with the engine, sixteen slots and the probes of ``engine/src/test``."""
+    session = headrace.session("tests", master="local[16]", conf=with_probes({"spark.ui.enabled": "false"}))
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> str:
+    """A checkpoint location that does not exist yet."""
+    return str(tmp_path / "checkpoint")
+
+
+@pytest.fixture
+def set_conf(spark: SparkSession) -> Iterator[Callable[[str, str], None]]:
+    """Changes settings of the shared session until the test ends."""
+    before: dict[str, str | None] = {}
+
+    def set_one(key: str, value: str) -> None:
+        before.setdefault(key, spark.conf.get(key, None))
+        spark.conf.set(key, value)
+
+    yield set_one
+    for key, value in before.items():
+        if value is None:
+            spark.conf.unset(key)
+        else:
+            spark.conf.set(key, value)
+
+
+@pytest.fixture(autouse=True)
+def no_query_outlives_its_test() -> Iterator[None]:
+    """Stops every query that a test leaves running, so that its slots are free for the next."""
+    yield
+    session = SparkSession.getActiveSession()
+    if session is not None:
+        for query in session.streams.active:
+            query.stop()
