@@ -39,8 +39,8 @@ Under micro-batch triggers everything runs that Spark runs; the table is about `
 - **Output mode**: update. A query whose rows are the same in append and in update mode may leave it out, and a line in
   the log says so; for others the error `OUTPUT_MODE` names the line to add.
 - **Union**: each branch needs a `load()` of its own. Spark refuses the same DataFrame twice in one real-time query.
-- **foreach from Python**: Spark collects rows before it hands them to Python, so they arrive in groups, some of them
-  only when the epoch ends.
+- **foreach from Python**: Spark collects rows before it hands them to Python; on a quiet stream they arrive when the
+  epoch ends. For prompt results write to Kafka. A writer in Scala or Java gets each row at once.
 - **Console**: prints what an epoch wrote when it ends. To watch results as they come, write to Kafka and use
   `headrace tail`.
 - **withWatermark**: the watermark moves at a boundary between two epochs, never inside one. In Spark 4.1 it has no
