@@ -3,13 +3,19 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from headrace import errors
 from headrace.errors import HeadraceError
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(path for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md") for path in ROOT.glob(pattern))
@@ -93,3 +99,41 @@ def test_every_option_and_setting_in_the_code_is_explained() -> None:
     assert len(options) > 20
     assert len(settings) > 5
     assert not {name for name in options | settings if f"`{name}`" not in page}
+
+
+def test_the_page_says_of_every_option_what_the_tests_of_the_connector_show() -> None:
+    """Their table has each option with what becomes of it under each trigger; so has the page."""
+    tested = options_under_test()
+    page = (REFERENCE / "kafka.md").read_text(encoding="utf-8")
+    rows = {
+        cells[1].strip("` "): [cell.strip() for cell in cells[3:6]]
+        for cells in map(cells_of, page.partition("\n## Writing\n")[0].splitlines())
+        if cells
+    }
+    for option in tested.SOURCE:
+        verdicts = (option.real_time, option.micro_batch, option.batch)
+        said = rows[option.name]
+        assert all(cell.startswith(verdict.value) for cell, verdict in zip(said, verdicts, strict=True)), option.name
+    others = (*tested.SOURCE_KAFKA, *tested.SINK, *tested.APPLICATION)
+    named = {re.sub(r"(spark\.kafka\.clusters)\..*", r"\1.*", option.name) for option in others}
+    passed_on = {
+        option.name for option in others if option.name.startswith("kafka.") and option.real_time.value == "honoured"
+    }
+    assert not {name for name in named - passed_on if f"`{name}`" not in page}
+
+
+def cells_of(line: str) -> list[str]:
+    """The cells of a table's row; the first and the last are empty."""
+    return line.split("|") if line.startswith("| `") else []
+
+
+def options_under_test() -> ModuleType:
+    path = ROOT / "tests" / "integration" / "kafka" / "options_table.py"
+    spec = importlib.util.spec_from_file_location("options_table", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    # Its dataclasses look themselves up there.
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
