@@ -50,7 +50,7 @@ def _start(args: argparse.Namespace) -> int:
     try:
         broker = Broker(port=args.port, data=args.data).start()
         # Closed first, so that `headrace kafka stop` returns when there is no broker any more.
-        with announce(broker), contextlib.closing(broker):
+        with announce(broker.bootstrap, broker.data), contextlib.closing(broker):
             sys.stdout.write(f"ready {broker.bootstrap}\n")
             sys.stdout.flush()
             broker.wait()

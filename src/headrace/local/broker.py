@@ -4,17 +4,18 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import shutil
 import subprocess
 import tempfile
 import time
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import IO, TYPE_CHECKING, Self, TypeVar
 
 from headrace.engine.java import find_java
 from headrace.errors import KafkaDiedError, KafkaStartError, PortTakenError
-from headrace.local.failure import PORT_TAKEN, find_cause
+from headrace.local.failure import FOLDER_IN_USE, PORT_TAKEN, find_cause
 from headrace.local.keeper import release, start_kept
 from headrace.local.ports import HOST, answers, free_ports, is_free
 from headrace.local.sasl_ssl import SaslSsl
@@ -71,6 +72,7 @@ class Broker:
         self._listeners: dict[str, int] = {}
         self._sasl_ssl: SaslSsl | None = None
         self._process: subprocess.Popen[bytes] | None = None
+        self._folder_lock: IO[str] | None = None
         self._remove_data: weakref.finalize[..., Broker] | None = None
 
     @property
@@ -133,6 +135,9 @@ class Broker:
             process.kill()
             process.wait()
             release(process)
+        if self._folder_lock is not None:
+            self._folder_lock.close()
+            self._folder_lock = None
 
     def close(self) -> None:
         """Stops the broker and removes its records, unless a data folder was given."""
@@ -201,18 +206,17 @@ class Broker:
                 raise PortTakenError(port)
         try:
             data = self._prepare_data()
-        except OSError as error:
-            raise KafkaStartError(
-                reason=f"its data folder cannot be written ({error})",
-                instead="Free some space, or give another folder.",
-            ) from error
-        java = [str(find_java()), *_JVM_OPTIONS, "-cp", broker_class_path(), "kafka.Kafka", "server.properties"]
-        remove = data if self._given_data is None else None
-        self._process = start_kept(java, cwd=data, output=data / "console.log", remove=remove)
-        try:
+            java = [str(find_java()), *_JVM_OPTIONS, "-cp", broker_class_path(), "kafka.Kafka", "server.properties"]
+            remove = data if self._given_data is None else None
+            self._process = start_kept(java, cwd=data, output=data / "console.log", remove=remove)
             self._await_service(self._process)
-        except BaseException:
+        except BaseException as error:
             self.kill()
+            if isinstance(error, OSError):
+                raise KafkaStartError(
+                    reason=f"its data folder cannot be written ({error})",
+                    instead="Free some space, or give another folder.",
+                ) from error
             raise
 
     def _prepare_data(self) -> Path:
@@ -222,6 +226,7 @@ class Broker:
             self._remove_data = weakref.finalize(self, shutil.rmtree, data, ignore_errors=True)
         self._data = data
         data.mkdir(parents=True, exist_ok=True)
+        self._folder_lock = _lock_folder(data)
         settings = self._settings
         if self._wants_sasl_ssl:
             self._sasl_ssl = self._sasl_ssl or SaslSsl.create(data / "tls")
@@ -251,6 +256,20 @@ class Broker:
             taken = [port for port in self._listeners.values() if not is_free(port)]
             return PortTakenError(taken[0] if taken else self._listeners["PLAINTEXT"])
         return KafkaStartError(reason=cause.reason, instead=cause.instead)
+
+
+def _lock_folder(data: Path) -> IO[str]:
+    """Takes a data folder for this process, before anything in it is changed.
+
+    Kafka locks its records too, but only after we have replaced settings and logs that the other broker may need.
+    """
+    file = (data / ".lock").open("w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        raise KafkaStartError(reason=FOLDER_IN_USE.reason, instead=FOLDER_IN_USE.instead) from None
+    return file
 
 
 def _known(value: _T | None) -> _T:

@@ -31,13 +31,15 @@ PORT_TAKEN = Cause(
     instead="Choose another port; 0 takes any free one.",
 )
 
+FOLDER_IN_USE = Cause(
+    sign="Failed to acquire lock",
+    reason="another broker uses its data folder",
+    instead="Stop that one, or give another folder.",
+)
+
 CAUSES = (
     PORT_TAKEN,
-    Cause(
-        sign="Failed to acquire lock",
-        reason="another broker uses its data folder",
-        instead="Stop that one, or give another folder.",
-    ),
+    FOLDER_IN_USE,
     Cause(
         sign="No space left on device",
         reason="the disk is full",
@@ -55,6 +57,9 @@ CAUSES = (
     ),
 )
 
+# In the order of what they say: the exception itself, the JVM's own complaint, that there was an exception.
+_COMPLAINTS = ("Exception: ", "Error: ", " ERROR ")
+
 
 def find_cause(data: Path) -> Cause:
     """Finds out why the broker of a data folder ended, from what it wrote since its last start."""
@@ -63,7 +68,7 @@ def find_cause(data: Path) -> Cause:
     for cause in CAUSES:
         if any(cause.sign in line for line in lines):
             return cause
-    complaints = (line.strip() for line in lines if " ERROR " in line or "Exception" in line or "Error:" in line)
+    complaints = (line.strip() for sign in _COMPLAINTS for line in lines if sign in line)
     return Cause(
         sign="",
         reason=next(complaints, "it ended without a word"),

@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 _KEEPER = """
 exec 3<&0 </dev/null
 folder=$1; shift
+# In a container nobody may collect the child once its parent is gone: dead, it still has a number, but no program.
+runs() { kill -0 $$ && { [ ! -d /proc/$$ ] || [ -e /proc/$$/exe ]; }; }
 (
     read -r word <&3
     if [ "$word" = keep ]; then exit; fi
     kill -TERM $$
     tries=0
-    while kill -0 $$ && [ $tries -lt 100 ]; do tries=$((tries + 1)); sleep 0.1; done
+    while runs && [ $tries -lt 100 ]; do tries=$((tries + 1)); sleep 0.1; done
     kill -KILL $$
     if [ -n "$folder" ]; then rm -rf "$folder"; fi
 ) >/dev/null 2>&1 &

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from headrace.local.broker import Broker
-
 _STOP_SECONDS = 20
 _POLL_SECONDS = 0.05
 
@@ -45,10 +43,10 @@ class RunningBroker:
 
 
 @contextlib.contextmanager
-def announce(broker: Broker) -> Iterator[None]:
+def announce(bootstrap: str, data: Path) -> Iterator[None]:
     """Lets other commands find a broker of this process, as long as the block lasts."""
     folder = cache_folder("brokers")
-    entry = RunningBroker(bootstrap=broker.bootstrap, pid=os.getpid(), data=str(broker.data))
+    entry = RunningBroker(bootstrap=bootstrap, pid=os.getpid(), data=str(data))
     path = _path(folder, entry)
     unfinished = path.with_suffix(".unfinished")
     with exclusive(folder / ".lock"):

@@ -15,19 +15,14 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, Ne
 from headrace.errors import KafkaRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from concurrent.futures import Future
 
 _TIMEOUT_SECONDS = 10
 _POLL_SECONDS = 0.02
 
-# What a broker says of a partition that was just made.
-_NOT_YET = (
-    ClientError.LEADER_NOT_AVAILABLE,
-    ClientError.NOT_LEADER_FOR_PARTITION,
-    ClientError.UNKNOWN_TOPIC_OR_PART,
-    ClientError._UNKNOWN_PARTITION,
-)
+_EARLIEST = OffsetSpec.earliest()
+_LATEST = OffsetSpec.latest()
 
 _T = TypeVar("_T")
 
@@ -125,8 +120,8 @@ class Topics:
         """Describes a topic."""
         numbers = self.partitions(name)
         with request(self.bootstrap, f"describe topic '{name}'"):
-            earliest = self._offsets(name, numbers, OffsetSpec.earliest())
-            latest = self._offsets(name, numbers, OffsetSpec.latest())
+            earliest = self._offsets(name, numbers, _EARLIEST)
+            latest = self._offsets(name, numbers, _LATEST)
             resource = ConfigResource(ResourceType.TOPIC, name)
             config = _result(self._admin.describe_configs([resource])[resource])
         return Topic(
@@ -146,17 +141,21 @@ class Topics:
     def _await_leaders(self, name: str, partitions: int) -> None:
         """Returns once every partition serves requests: the broker hears of a new one after it was created."""
         deadline = time.monotonic() + _TIMEOUT_SECONDS
-        while True:
-            try:
-                self._offsets(name, list(range(partitions)), OffsetSpec.latest())
-            except KafkaException as error:
-                if error.args[0].code() not in _NOT_YET or time.monotonic() > deadline:
-                    raise
-                time.sleep(_POLL_SECONDS)
-            else:
-                return
+        while not self._has_leaders(name, partitions):
+            if time.monotonic() > deadline:
+                raise TimeoutError
+            time.sleep(_POLL_SECONDS)
 
-    def _offsets(self, name: str, numbers: list[int], spec: OffsetSpec) -> dict[int, int]:
+    def _has_leaders(self, name: str, partitions: int) -> bool:
+        # Without this request the client would go on for long with what it once heard about the topic.
+        topic = self._admin.list_topics(topic=name, timeout=_TIMEOUT_SECONDS).topics[name]
+        try:
+            return len(topic.partitions) >= partitions and bool(self._offsets(name, range(partitions), _LATEST))
+        except KafkaException:
+            # The topic exists, so what is wrong with it is passing: no leader yet, or one that does not know it.
+            return False
+
+    def _offsets(self, name: str, numbers: Sequence[int], spec: OffsetSpec) -> dict[int, int]:
         wanted = {TopicPartition(name, number): spec for number in numbers}
         return {at.partition: _result(future).offset for at, future in self._admin.list_offsets(wanted).items()}
 

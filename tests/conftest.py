@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures for every test: real brokers, each started when the first test asks for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from headrace.local import Broker
+from headrace.testing import Kafka
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="session")
+def broker() -> Iterator[Broker]:
+    """A broker that all tests share; one that a test stops or kills is that test's own."""
+    with Broker() as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session")
+def kafka(broker: Broker) -> Kafka:
+    """The shared broker, with what tests do to it."""
+    return Kafka(broker.bootstrap)
+
+
+@pytest.fixture(scope="session")
+def secure_broker() -> Iterator[Broker]:
+    """A broker with a second listener that wants TLS and a password."""
+    with Broker(sasl_ssl=True) as broker:
+        yield broker
