@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 LOCKS = Path(__file__).parent / "locks"
 
-# Ivy's default settings would read the POM of every jar and of all its parents, and fetch a checksum for each: 34 s for
-# the broker instead of 5 s. The lock already says which jars and which hashes. No `root`: the resolver's own default.
+# Ivy's default settings would read the POM of every jar and of all its parents, and fetch a checksum for each: that was
+# 34 s for the broker, against 5 s so. The lock already says which jars and which hashes. No `root`: Ivy's own default.
 _SETTINGS = """\
 <ivysettings>
   <property name="ivy.checksums" value=""/>
