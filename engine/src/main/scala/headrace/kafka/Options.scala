@@ -6,6 +6,7 @@ import java.util.Locale
 import scala.jdk.CollectionConverters._
 
 import headrace.HeadraceException
+import org.apache.kafka.clients.CommonClientConfigs
 import org.apache.kafka.common.config.ConfigDef
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -42,6 +43,9 @@ private[kafka] final class Options(raw: CaseInsensitiveStringMap) {
 
   /** Refuses values that the Kafka client would refuse later, on an executor. */
   def checkClient(definition: ConfigDef): Unit = {
+    val servers = require(Options.Servers)
+    if (!servers.split(",").forall(_.trim.matches(".+:\\d+")))
+      throw Options.invalid(Options.Servers, servers, "a comma-separated list of host:port")
     val settings = client
     definition.validate(settings.asJava).asScala
       .find(value => settings.contains(value.name) && !value.errorMessages.isEmpty)
@@ -72,6 +76,8 @@ private[kafka] final class Options(raw: CaseInsensitiveStringMap) {
 }
 
 private[kafka] object Options {
+  private val Servers = s"kafka.${CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG}"
+
   def invalid(name: String, value: String, expected: String): HeadraceException =
     new HeadraceException(
       "KAFKA_OPTION_INVALID",

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package headrace.kafka
 
-import org.apache.kafka.clients.CommonClientConfigs
 import org.apache.kafka.clients.producer.ProducerConfig
 import org.apache.kafka.common.serialization.ByteArraySerializer
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -24,7 +23,6 @@ private[kafka] object SinkOptions {
   def parse(raw: CaseInsensitiveStringMap): SinkOptions = {
     ApplicationSettings.check()
     val options = new Options(raw)
-    options.require(s"kafka.${CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG}")
     options.refuse("kafka.key.serializer", "keys are written as bytes; use DataFrame operations to encode them.")
     options.refuse("kafka.value.serializer", "values are written as bytes; use DataFrame operations to encode them.")
     options.refuse("kafka.transactional.id", "it belongs to the delivery guarantee of the sink.")

@@ -4,7 +4,6 @@ package headrace.kafka
 import java.util.UUID
 import java.util.regex.{Pattern, PatternSyntaxException}
 
-import org.apache.kafka.clients.CommonClientConfigs
 import org.apache.kafka.clients.consumer.ConsumerConfig
 import org.apache.kafka.common.serialization.ByteArrayDeserializer
 import org.apache.spark.network.util.JavaUtils
@@ -78,7 +77,6 @@ private[kafka] object SourceOptions {
   def parse(raw: CaseInsensitiveStringMap): SourceOptions = {
     ApplicationSettings.check()
     val options = new Options(raw)
-    options.require(s"kafka.${CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG}")
     OwnedByUs.foreach { case (name, reason) => options.refuse(s"kafka.$name", reason) }
     options.checkClient(ConsumerConfig.configDef())
     val minOffsets = options.positive("minOffsetsPerTrigger")
