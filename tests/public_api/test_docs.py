@@ -3,7 +3,8 @@
 
 - ``bash``: each line is run, except what `PREPARED` lists; ``make`` targets only have to exist.
 - ``bash elsewhere``: meant for another machine; the command line only has to accept it.
-- ``python``: run here, in one namespace a page; a block that begins with ``# name.py`` is saved as that file instead.
+- ``python``: run here, in one namespace a page, without the wait at its end; a program that a command of the page runs
+  (its first line is ``# name.py``) is saved under its name instead.
 - ``text``: shown only. ``text output``: the page's commands must have printed these lines.
 """
 
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 import headrace
 from headrace.cli.main import build_parser
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from headrace.local import Broker
 
@@ -76,6 +78,13 @@ def by_path(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
+def saved_as(block: Block, page: Path) -> str | None:
+    """The name under which a command of the page expects this program, if one does."""
+    name = re.match(r"# (\w+\.py)\n", block.text)
+    commands = [other.text for other in blocks(page) if other.info == "bash"]
+    return name[1] if name and any(name[1] in text for text in commands) else None
+
+
 class Walk:
     """One reader's way through a page.
 
@@ -103,8 +112,8 @@ class Walk:
             case "bash elsewhere":
                 for command in text.replace("\\\n", " ").splitlines():
                     parses(command)
-            case "python" if saved := re.match(r"# (\w+\.py)\n", text):
-                (self._folder / saved[1]).write_text(text, encoding="utf-8")
+            case "python" if name := saved_as(block, self._page):
+                (self._folder / name).write_text(text, encoding="utf-8")
             case "python":
                 self._execute(block, text.replace(CHECKPOINTS, f'"{self._folder}/'))
             case "text output":
@@ -137,17 +146,12 @@ class Walk:
         for topic in re.findall(r'(?:"subscribe", |subscribe=)"([\w-]+)"', text):
             if topic not in self._kafka.topics.names():
                 self._kafka.topics.create(topic)
-        code = "\n" * (block.line - 1) + text.replace(".awaitTermination()", ".awaitTermination(0)")
+        code = "\n" * (block.line - 1) + text.replace(".start().awaitTermination()", ".start()")
         exec(compile(code, str(self._page), "exec"), self._namespace)  # noqa: S102
 
     def give(self, **names: object) -> None:
         """Puts into the namespace what every page takes for granted."""
         self._namespace.update(names)
-
-    @property
-    def queries(self) -> list[StreamingQuery]:
-        """The queries that the page's programs have started and named."""
-        return [value for value in self._namespace.values() if isinstance(value, StreamingQuery)]
 
     def _output(self) -> str:
         return (self._folder / "output").read_text(encoding="utf-8")
@@ -221,22 +225,36 @@ def test_a_page_does_what_it_says(
     folder.mkdir()
     walk = Walk(page, folder, kafka, environment)
     code = blocks(page)
-    here = [block for block in code if block.info == "python" and not re.match(r"# \w+\.py\n", block.text)]
+    here = [block for block in code if block.info == "python" and not saved_as(block, page)]
     assert not any("spark.stop()" in block.text for block in here), "the session belongs to all tests"
+    queries: list[StreamingQuery] = []
     with contextlib.ExitStack() as stack:
         stack.callback(walk.leave)
         if here:
             spark: SparkSession = request.getfixturevalue("spark")
-            stack.callback(stop_queries, spark, but={query.id for query in spark.streams.active})
+            queries = stack.enter_context(started_queries())
             walk.give(spark=spark)
         for block in code:
             walk.do(block)
-        for query in walk.queries:
+        for query in queries:
             eventually(lambda query=query: query.status["isTriggerActive"] or query.exception())  # type: ignore[misc]
             assert query.exception() is None
 
 
-def stop_queries(spark: SparkSession, *, but: set[str]) -> None:
-    for query in spark.streams.active:
-        if query.id not in but:
-            query.stop()
+@contextlib.contextmanager
+def started_queries() -> Iterator[list[StreamingQuery]]:
+    """Gathers the queries started inside the block, also those that fail at once, and stops them at its end."""
+    started: list[StreamingQuery] = []
+    start = DataStreamWriter.start
+
+    def remember(*args: object, **kwargs: object) -> StreamingQuery:
+        started.append(start(*args, **kwargs))  # type: ignore[arg-type]
+        return started[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DataStreamWriter, "start", remember)
+        try:
+            yield started
+        finally:
+            for query in started:
+                query.stop()
