@@ -80,6 +80,7 @@ class Writer:
         }
         self._producer = Producer({**settings, **(client or {})})
         self._failed: ClientError | None = None
+        self._is_transactional = False
 
     def write(self, topic: str, record: Record) -> None:
         """Hands a record to the client, which sends it in the background."""
@@ -121,7 +122,9 @@ class Writer:
             commit: Whether to commit at the end; otherwise, and after an error, the transaction is aborted.
         """
         with request(self._bootstrap, "run the transaction", "It was aborted: none of its records is visible."):
-            self._producer.init_transactions(_TIMEOUT_SECONDS)
+            if not self._is_transactional:
+                self._producer.init_transactions(_TIMEOUT_SECONDS)
+                self._is_transactional = True
             self._producer.begin_transaction()
             try:
                 yield

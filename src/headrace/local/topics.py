@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, Ne
 from headrace.errors import KafkaRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from concurrent.futures import Future
 
 _TIMEOUT_SECONDS = 10
@@ -87,22 +87,20 @@ class Topics:
         with request(self.bootstrap, f"create topic '{name}'"):
             new = NewTopic(name, num_partitions=partitions, replication_factor=-1, config=dict(config or {}))
             _result(self._admin.create_topics([new], operation_timeout=_TIMEOUT_SECONDS)[name])
-            self._await_leaders(name, partitions)
+            _await(lambda: self._has_leaders(name, partitions))
 
     def delete(self, name: str) -> None:
         """Deletes a topic with its records and returns once its name is free again."""
         with request(self.bootstrap, f"delete topic '{name}'"):
             _result(self._admin.delete_topics([name], operation_timeout=_TIMEOUT_SECONDS)[name])
-            deadline = time.monotonic() + _TIMEOUT_SECONDS
-            while name in self.names() and time.monotonic() < deadline:
-                time.sleep(_POLL_SECONDS)
+            _await(lambda: name not in self.names())
 
     def grow(self, name: str, partitions: int) -> None:
         """Adds partitions to a topic, up to that many in all, and returns once they can be used."""
         with request(self.bootstrap, f"give topic '{name}' {partitions} partitions"):
             new = NewPartitions(name, partitions)
             _result(self._admin.create_partitions([new], operation_timeout=_TIMEOUT_SECONDS)[name])
-            self._await_leaders(name, partitions)
+            _await(lambda: self._has_leaders(name, partitions))
 
     def truncate(self, name: str, before: Mapping[int, int]) -> None:
         """Deletes the oldest records of a topic, as retention would.
@@ -138,15 +136,8 @@ class Topics:
                 raise KafkaException(topic.error)
             return sorted(topic.partitions)
 
-    def _await_leaders(self, name: str, partitions: int) -> None:
-        """Returns once every partition serves requests: the broker hears of a new one after it was created."""
-        deadline = time.monotonic() + _TIMEOUT_SECONDS
-        while not self._has_leaders(name, partitions):
-            if time.monotonic() > deadline:
-                raise TimeoutError
-            time.sleep(_POLL_SECONDS)
-
     def _has_leaders(self, name: str, partitions: int) -> bool:
+        """Says whether that many partitions serve requests: the broker hears of a new one after it was created."""
         # Without this request the client would go on for long with what it once heard about the topic.
         topic = self._admin.list_topics(topic=name, timeout=_TIMEOUT_SECONDS).topics[name]
         try:
@@ -183,6 +174,14 @@ def request(bootstrap: str, action: str, outcome: str = "Nothing was changed.") 
         raise KafkaRequestError(bootstrap, action, reason.rstrip("."), outcome) from error
     except TimeoutError as error:
         raise KafkaRequestError(bootstrap, action, "it did not answer in time", outcome) from error
+
+
+def _await(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError
+        time.sleep(_POLL_SECONDS)
 
 
 def _result(future: Future[_T]) -> _T:
