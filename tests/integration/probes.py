@@ -34,8 +34,10 @@ def jvm_class(spark: SparkSession, name: str) -> Any:  # noqa: ANN401 what py4j 
 class Task:
     """A task of an epoch; ``ended_ms`` is ``None`` while it runs."""
 
+    query: str
     stage: int
     index: int
+    executor: str
     epoch: int
     started_ms: int
     succeeded: bool
@@ -50,11 +52,12 @@ class TaskRecorder:
         self._context: Any = spark.sparkContext._jsc.sc()
         self._context.addSparkListener(self._listener)
 
-    def tasks_of(self, query_id: str) -> list[Task]:
-        """Returns the tasks that a query has had so far, in the order in which they began."""
+    def tasks(self, query_id: str | None = None) -> list[Task]:
+        """Returns the tasks of one query, or of all, in the order in which they began."""
         # Spark tells its listeners a little later than it happens.
         self._context.listenerBus().waitUntilEmpty()
-        return [Task(**task) for task in json.loads(self._listener.tasksOf(query_id))]
+        tasks = [Task(**task) for task in json.loads(self._listener.tasks())]
+        return [task for task in tasks if query_id in (None, task.query)]
 
     def close(self) -> None:
         """Stops listening."""

@@ -32,6 +32,7 @@ def run_to_end(writer: DataStreamWriter) -> StreamingQuery:
     """Runs a query in micro-batch mode over everything that is there now."""
     query = writer.trigger(availableNow=True).start()
     assert query.awaitTermination(int(PATIENCE.total_seconds())), "the micro-batch query did not end"
+    assert query.exception() is None, query.exception()
     return query
 
 

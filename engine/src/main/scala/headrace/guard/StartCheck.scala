@@ -3,7 +3,7 @@ package headrace.guard
 
 import headrace.HeadraceException
 import headrace.kafka.KafkaTable
-import org.apache.spark.sql.catalyst.expressions.{PythonUDF, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.{LateralSubquery, PythonFuncExpression, SessionWindow, SortOrder}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.{Rule => PlanRule}
 import org.apache.spark.sql.catalyst.streaming.{StreamingRelationV2, WriteToStreamStatement}
@@ -55,24 +55,36 @@ private[guard] final class StartCheck extends PlanRule[LogicalPlan] {
   private def checkPlan(plan: LogicalPlan): Unit = plan.foreach { node =>
     if (node.isStreaming) {
       refusal(node).foreach(rule => throw rule.refusal(node.nodeName))
-      if (node.expressions.exists(_.exists(_.isInstanceOf[PythonUDF])))
-        throw Rules.named("PYTHON_FUNCTION").refusal(node.nodeName)
+      if (callsPython(node)) throw Rules.named("PYTHON_FUNCTION").refusal(node.nodeName)
     }
   }
+
+  private def callsPython(node: LogicalPlan): Boolean = node.expressions.exists(_.exists {
+    case _: PythonFuncExpression => true
+    // The right side of a lateral join is run for each row of the left one.
+    case lateral: LateralSubquery => lateral.plan.exists(callsPython)
+    case _ => false
+  })
 
   /** A few nodes are refused only in some of their forms; the others by their class. */
   private def refusal(node: LogicalPlan): Option[Rule] = node match {
     case join: Join => Option.when(join.left.isStreaming && join.right.isStreaming)(Rules.named("STREAM_STREAM_JOIN"))
-    case sort: Sort => Option.when(sort.global)(Rules.named("ORDER_BY"))
+    case _: Sort => Some(Rules.named("ORDER_BY"))
     case repartition: RepartitionByExpression =>
       Option.when(repartition.partitionExpressions.exists(_.isInstanceOf[SortOrder]))(
         Rules.named("RANGE_PARTITIONING"))
+    case aggregate: Aggregate =>
+      // The analysis has already replaced the window by a column that carries this mark.
+      Option.when(aggregate.groupingExpressions.exists(_.references.exists(_.metadata.contains(SessionWindow.marker))))(
+        Rules.named("SESSION_WINDOW"))
     case union: Union =>
       Option.when(union.children.exists(_.exists(_.isStateful)))(Rules.named("STATEFUL_BELOW_UNION"))
     case relation: StreamingRelation =>
       Some(Rules.named("SOURCE_UNSUPPORTED").copy(what = s"The source ${relation.sourceName}"))
     case relation: StreamingRelationV2 =>
+      // One that is not in the table may still be able to: then Spark asks it, and says so if it cannot.
       Rules.find(relation.table.getClass.getName).filterNot(_.allowed)
+        .map(_.copy(what = s"The source ${relation.sourceName}"))
     case other => Rules.find(other.getClass.getName).filterNot(_.allowed)
   }
 

@@ -11,6 +11,7 @@ private[probe] final case class SeenStage(query: String, epoch: Long)
 private[probe] final case class SeenTask(
     stage: Int,
     index: Int,
+    executor: String,
     startedMs: Long,
     endedMs: Option[Long],
     succeeded: Boolean)
@@ -18,7 +19,7 @@ private[probe] final case class SeenTask(
 /** Notes when the tasks of streaming queries began and ended. */
 final class TaskRecorder extends SparkListener {
   private val stages = mutable.Map.empty[Int, SeenStage]
-  private val tasks = mutable.LinkedHashMap.empty[Long, SeenTask]
+  private val seen = mutable.LinkedHashMap.empty[Long, SeenTask]
 
   override def onStageSubmitted(event: SparkListenerStageSubmitted): Unit = synchronized {
     val properties = Option(event.properties)
@@ -29,23 +30,23 @@ final class TaskRecorder extends SparkListener {
   }
 
   override def onTaskStart(event: SparkListenerTaskStart): Unit = synchronized {
-    tasks(event.taskInfo.taskId) =
-      SeenTask(event.stageId, event.taskInfo.index, event.taskInfo.launchTime, None, succeeded = false)
+    seen(event.taskInfo.taskId) =
+      SeenTask(event.stageId, event.taskInfo.index, event.taskInfo.executorId, event.taskInfo.launchTime, None, succeeded = false)
   }
 
   override def onTaskEnd(event: SparkListenerTaskEnd): Unit = synchronized {
-    tasks.updateWith(event.taskInfo.taskId)(_.map(
+    seen.updateWith(event.taskInfo.taskId)(_.map(
       _.copy(endedMs = Some(event.taskInfo.finishTime), succeeded = event.taskInfo.successful))): Unit
   }
 
-  /** The tasks of a query as a JSON array, in the order in which they began. */
-  def tasksOf(query: String): String = synchronized {
+  /** All tasks so far as a JSON array, in the order in which they began. */
+  def tasks(): String = synchronized {
     val json = new ObjectMapper()
     val list = json.createArrayNode()
-    for (task <- tasks.values; stage <- stages.get(task.stage) if stage.query == query) {
+    for (task <- seen.values; stage <- stages.get(task.stage)) {
       val entry = list.addObject()
-        .put("stage", task.stage).put("index", task.index).put("epoch", stage.epoch)
-        .put("started_ms", task.startedMs).put("succeeded", task.succeeded)
+        .put("query", stage.query).put("stage", task.stage).put("index", task.index).put("epoch", stage.epoch)
+        .put("executor", task.executor).put("started_ms", task.startedMs).put("succeeded", task.succeeded)
       task.endedMs.foreach(ended => entry.put("ended_ms", ended))
     }
     json.writeValueAsString(list)
