@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self, TypeVar
 
 from headrace.engine.java import find_java
-from headrace.errors import KafkaDiedError, KafkaStartError, PortTakenError
+from headrace.errors import KafkaDiedError, KafkaRequestError, KafkaStartError, PortTakenError
 from headrace.local.failure import FOLDER_IN_USE, PORT_TAKEN, find_cause
 from headrace.local.keeper import release, start_kept
 from headrace.local.ports import HOST, answers, free_ports, is_free
@@ -113,6 +113,8 @@ class Broker:
         """
         if self.pid is not None:
             return self
+        # Clears away what is left of a broker that ended by itself.
+        self.kill()
         if self._listeners:
             self._launch()
         else:
@@ -210,13 +212,13 @@ class Broker:
             remove = data if self._given_data is None else None
             self._process = start_kept(java, cwd=data, output=data / "console.log", remove=remove)
             self._await_service(self._process)
-        except BaseException as error:
+        except OSError as error:
             self.kill()
-            if isinstance(error, OSError):
-                raise KafkaStartError(
-                    reason=f"its data folder cannot be written ({error})",
-                    instead="Free some space, or give another folder.",
-                ) from error
+            raise KafkaStartError(
+                reason=f"a file cannot be written ({error})", instead="Free some space, or give another data folder."
+            ) from error
+        except BaseException:
+            self.kill()
             raise
 
     def _prepare_data(self) -> Path:
@@ -243,8 +245,9 @@ class Broker:
             if topics is None and answers(self._listeners["PLAINTEXT"]):
                 topics = Topics(self.bootstrap)
             # The port answers before the broker has joined its cluster and may lead partitions.
-            if topics is not None and topics.brokers():
-                return
+            with contextlib.suppress(KafkaRequestError):
+                if topics is not None and topics.brokers():
+                    return
             time.sleep(_POLL_SECONDS)
         raise KafkaStartError(
             reason=f"it did not answer within {_START_SECONDS} s", instead="Try again when the machine is less busy."
