@@ -10,7 +10,7 @@ final class HeadraceExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     // The hint rules run first in the analysis of a starting query, inside start(): only there the trigger is still known.
     extensions.injectHintResolutionRule(_ => new StartCheck)
-    // Runs on every epoch's physical plan before its first task; it rewrites nothing.
+    // Runs on every epoch's physical plan before its first task.
     extensions.injectColumnar(session => new ColumnarRule {
       override def preColumnarTransitions: Rule[SparkPlan] = new PlanCheck(session.sparkContext)
     })

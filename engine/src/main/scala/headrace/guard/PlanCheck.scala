@@ -15,12 +15,13 @@ import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
   */
 private[guard] final class PlanCheck(context: SparkContext) extends PlanRule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = {
-    val path = streamingPath(plan)
+    val allowed = LateStart.allow(plan)
+    val path = streamingPath(allowed)
     if (path.nonEmpty) {
       path.foreach(checkOperator)
       checkSlots(path)
     }
-    plan
+    allowed
   }
 
   /** The nodes that records of the stream pass: each real-time scan and everything above it. */

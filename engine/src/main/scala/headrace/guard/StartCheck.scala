@@ -7,8 +7,10 @@ import org.apache.spark.sql.catalyst.expressions.{LateralSubquery, PythonFuncExp
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.{Rule => PlanRule}
 import org.apache.spark.sql.catalyst.streaming.{StreamingRelationV2, WriteToStreamStatement}
+import org.apache.spark.sql.execution.python.streaming.PythonForeachWriter
 import org.apache.spark.sql.execution.streaming.RealTimeTrigger
 import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation
+import org.apache.spark.sql.execution.streaming.sources.ForeachWriterTable
 import org.apache.spark.sql.streaming.OutputMode
 
 /** Checks a query inside `start()`: its Kafka options, and in real-time mode its sink, plan, output mode and checkpoint.
@@ -49,6 +51,13 @@ private[guard] final class StartCheck extends PlanRule[LogicalPlan] {
       case Some(rule) if rule.allowed => ()
       case Some(rule) => throw rule.refusal("sink")
       case None => throw Rules.named("SINK_UNKNOWN").copy(what = s"The sink $name").refusal("sink")
+    }
+    start.sink match {
+      case foreach: ForeachWriterTable[_] if foreach.writer.isInstanceOf[PythonForeachWriter] =>
+        logWarning(
+          "Spark gathers rows for a Python foreach writer: on a quiet stream they reach it only when the epoch ends. Use a " +
+            "short epoch, or write to Kafka and read from there.")
+      case _ => ()
     }
   }
 

@@ -51,7 +51,7 @@ private[kafka] final class BatchPlanner(options: SourceOptions, broker: Broker) 
 
   private def tooFew(begin: Map[TopicPartition, Long], minRows: Long): Boolean =
     System.currentTimeMillis() - lastBatchMs < maxTriggerDelayMs &&
-      known.map { case (tp, until) => until - begin(tp) }.sum < minRows
+      known.map { case (tp, until) => until - begin.getOrElse(tp, until) }.sum < minRows
 
   /** A broker that has just become leader may answer with too old an end (KAFKA-7703); asking again is enough then. */
   private def fetchLatest(start: Map[TopicPartition, Long]): Map[TopicPartition, Long] = {
@@ -82,7 +82,8 @@ private[kafka] final class BatchPlanner(options: SourceOptions, broker: Broker) 
     if (gone.nonEmpty) DataLoss.report(options.failOnDataLoss, s"Partitions ${gone.mkString(", ")} are gone with unread records, if any.")
     val begin = start ++ Added.earliest(broker, options, end.keySet -- start.keySet)
     val ranges = end.toSeq.sortBy { case (tp, _) => (tp.topic, tp.partition) }.map { case (tp, until) =>
-      val from = begin(tp)
+      // One that was deleted since its end was asked for has no beginning any more; the next batch says so.
+      val from = begin.getOrElse(tp, until)
       if (until < from)
         DataLoss.report(
           options.failOnDataLoss,

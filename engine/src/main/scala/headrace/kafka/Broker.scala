@@ -10,7 +10,7 @@ import org.apache.kafka.clients.CommonClientConfigs
 import org.apache.kafka.clients.admin.{Admin, AdminClientConfig, ListOffsetsOptions, OffsetSpec, TopicDescription}
 import org.apache.kafka.clients.consumer.ConsumerConfig
 import org.apache.kafka.common.{IsolationLevel, KafkaException, TopicPartition, Uuid}
-import org.apache.kafka.common.errors.{AuthenticationException, AuthorizationException, RetriableException, TimeoutException, UnknownTopicOrPartitionException}
+import org.apache.kafka.common.errors.{AuthenticationException, AuthorizationException, InvalidTopicException, RetriableException, TimeoutException, UnknownTopicOrPartitionException}
 
 /** What the driver asks the brokers: which partitions there are, and their offsets. */
 private[kafka] final class Broker(options: SourceOptions) extends AutoCloseable {
@@ -22,9 +22,11 @@ private[kafka] final class Broker(options: SourceOptions) extends AutoCloseable 
 
   private var opened = false
 
+  private def adminSettings: Map[String, String] =
+    AdminDefaults ++ options.client.filter { case (name, _) => AdminClientConfig.configNames().contains(name) }
+
   private lazy val admin: Admin = {
-    val settings = AdminDefaults ++ options.client.filter { case (name, _) => AdminClientConfig.configNames().contains(name) }
-    val created = Admin.create(settings.asJava.asInstanceOf[java.util.Map[String, AnyRef]])
+    val created = Admin.create(adminSettings.asJava.asInstanceOf[java.util.Map[String, AnyRef]])
     opened = true
     created
   }
@@ -42,12 +44,18 @@ private[kafka] final class Broker(options: SourceOptions) extends AutoCloseable 
     answers.flatMap { case (name, answer) =>
       try Some(name -> topic(answer.get(), lenient))
       catch {
-        case e: ExecutionException if e.getCause.isInstanceOf[UnknownTopicOrPartitionException] =>
+        case e: ExecutionException if isMissing(e.getCause) =>
           // A topic that matched a pattern a moment ago and is gone now is no error.
           if (lenient || options.subscription.isInstanceOf[Subscription.Matching]) None
           else throw topicNotFound(name)
       }
     }.toMap
+  }
+
+  private def isMissing(cause: Throwable): Boolean = cause match {
+    // The second is what brokers say of a name that no topic can have.
+    case _: UnknownTopicOrPartitionException | _: InvalidTopicException => true
+    case _ => false
   }
 
   private def topic(description: TopicDescription, lenient: Boolean): Topic = {
@@ -125,13 +133,32 @@ private[kafka] final class Broker(options: SourceOptions) extends AutoCloseable 
           "Name each partition; use -2 for its earliest and -1 for its latest offset.")
     }
 
-  private def list(partitions: Set[TopicPartition], spec: TopicPartition => OffsetSpec): Map[TopicPartition, Long] =
-    if (partitions.isEmpty) Map.empty
-    else asking {
+  /** The answer for those partitions that are still there when it comes.
+    *
+    * A partition that is deleted at this moment never has one, and Kafka's client would go on asking for it until its
+    * time is over and call that a timeout. So it is asked in short attempts, and between them what is gone is left out.
+    */
+  private def list(partitions: Set[TopicPartition], spec: TopicPartition => OffsetSpec): Map[TopicPartition, Long] = {
+    val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(apiTimeoutMs)
+    var left = partitions
+    var answer: Option[Map[TopicPartition, Long]] = None
+    while (answer.isEmpty)
+      try answer = Some(if (left.isEmpty) Map.empty else listOnce(left, spec))
+      catch {
+        case e: HeadraceException if e.getCondition == Unreachable && System.nanoTime() < deadline =>
+          left = left.intersect(Broker.partitions(topics(lenient = true)))
+      }
+    answer.get
+  }
+
+  private def listOnce(partitions: Set[TopicPartition], spec: TopicPartition => OffsetSpec): Map[TopicPartition, Long] =
+    asking {
       val query = partitions.map(tp => tp -> spec(tp)).toMap.asJava
-      admin.listOffsets(query, new ListOffsetsOptions(isolation)).all().get().asScala
-        .map { case (tp, info) => tp -> info.offset() }.toMap
+      val attempt = new ListOffsetsOptions(isolation).timeoutMs(math.min(apiTimeoutMs, AttemptMs))
+      admin.listOffsets(query, attempt).all().get().asScala.map { case (tp, info) => tp -> info.offset() }.toMap
     }
+
+  private def apiTimeoutMs: Int = adminSettings(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG).toInt
 
   /** Retries what may pass, and says clearly what will not. */
   private def asking[T](question: => T): T = {
@@ -167,7 +194,7 @@ private[kafka] final class Broker(options: SourceOptions) extends AutoCloseable 
     Map("topic" -> tp.topic, "partition" -> tp.partition.toString))
 
   private def unreachable(cause: Throwable) = new HeadraceException(
-    "KAFKA_UNREACHABLE",
+    Unreachable,
     s"The Kafka brokers at $servers did not answer (${cause.getMessage}). Nothing was read; progress in the checkpoint is " +
       "untouched. Check that they run and that kafka.bootstrap.servers and the security options are right, then start again.",
     Map("servers" -> servers),
@@ -188,6 +215,8 @@ private[kafka] object Broker {
 
   def partitions(topics: Map[String, Topic]): Set[TopicPartition] = topics.values.flatMap(_.partitions).toSet
 
+  private val Unreachable = "KAFKA_UNREACHABLE"
+  private val AttemptMs = 3000
   private val ConfirmTimes = 5
   private val ConfirmEveryMs = 500L
 

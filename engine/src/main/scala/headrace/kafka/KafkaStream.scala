@@ -13,7 +13,7 @@ import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFacto
 import org.apache.spark.sql.connector.read.streaming._
 
 /** The source of a streaming query: micro-batch, available-now and real-time mode on the same offsets. */
-private[kafka] final class KafkaStream(options: SourceOptions, checkpoint: String)
+private[headrace] final class KafkaStream private[kafka] (options: SourceOptions, checkpoint: String)
     extends MicroBatchStream
     with SupportsTriggerAvailableNow
     with SupportsRealTimeMode

@@ -31,13 +31,13 @@ private[kafka] object OffsetRange {
 
   /** Moves each end towards its start so that at most about `limit` records remain, shared out by what is waiting. */
   def limit(start: Map[TopicPartition, Long], end: Map[TopicPartition, Long], limit: Long): Map[TopicPartition, Long] = {
-    val waiting = end.map { case (tp, until) => tp -> math.max(0L, until - start(tp)) }
+    val waiting = end.map { case (tp, until) => tp -> math.max(0L, until - start.getOrElse(tp, until)) }
     val total = waiting.values.sum
     if (total <= limit) end
     else end.map { case (tp, until) =>
       // Rounded up: a partition with little waiting is never passed over for good.
       val share = math.ceil(limit.toDouble * waiting(tp) / total).toLong
-      tp -> math.min(until, start(tp) + share)
+      tp -> math.min(until, start.getOrElse(tp, until) + share)
     }
   }
 }

@@ -4,15 +4,17 @@ package headrace.kafka
 import java.lang.{Long => JLong}
 
 import headrace.{EpochSignal, TaskScope}
+import headrace.guard.LateStart
 import org.apache.kafka.common.errors.InterruptException
 import org.apache.spark.{SparkEnv, TaskContext}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.streaming.{PartitionOffset, SupportsRealTimeRead}
 import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead.RecordStatus
+import org.slf4j.LoggerFactory
 
 /** Hands on each record of its partitions the moment it is there, until the epoch ends.
   *
-  * Spark ends the epoch by time without asking; the reader itself ends it early when [[EpochSignal]] says so. Answering
+  * The reader ends the epoch itself: at its end ([[LateStart]]), or early when [[EpochSignal]] says so. Answering
   * "no record" always ends the task's epoch, so while the input is idle it waits, looking up now and then.
   */
 private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskContext)
@@ -31,12 +33,17 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
   private var row: InternalRow = _
   private var failed = false
   private var killed = false
+  private var endMs = 0L
 
   guarded(consumer.foreach(_.startAt(group.starts)))
 
   override def nextWithTimeout(nowMs: JLong, timeoutMs: JLong): RecordStatus = {
-    val cursor = nextCursor()
-    if (cursor != null) handOn(cursor) else waitForRecord(timeoutMs)
+    if (endMs == 0) endMs = LateStart.endMs(nowMs, timeoutMs)
+    if (nowMs >= endMs) NoRecord
+    else {
+      val cursor = nextCursor()
+      if (cursor != null) handOn(cursor) else waitForRecord(endMs - nowMs)
+    }
   }
 
   private def waitForRecord(timeoutMs: Long): RecordStatus = {
@@ -110,11 +117,19 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
     }
 
   override def close(): Unit = consumer.foreach { kafka =>
+    // Epoch 0 may be one that only loads initial state and asks nobody.
+    if (endMs == 0 && group.epoch > 0 && !failed && !task.isInterrupted())
+      log.warn(
+        "The task for {} started after its epoch had ended and read nothing. The records stay where they are and are read " +
+          "in a later epoch. Use longer epochs (the trigger's duration), or give the cluster more room.",
+        group.partitions.mkString(", "))
     if (failed || task.isInterrupted() || task.isFailed()) kafka.close() else ConsumerPool.release(settings, kafka)
   }
 }
 
 private[kafka] object RealTimeReader {
+  private val log = LoggerFactory.getLogger("headrace.kafka.RealTimeReader")
+
   /** How long an idle reader waits before it looks whether the epoch should end or the sink has failed. */
   private val LookUpMs = 100L
 

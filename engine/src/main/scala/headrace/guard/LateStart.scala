@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+package headrace.guard
+
+import headrace.kafka.KafkaStream
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.datasources.v2.RealTimeStreamScanExec
+
+/** Lets a task that starts late read all the same.
+  *
+  * Spark fixes the end of an epoch on the driver's clock before its tasks are launched, and a task that starts later than
+  * that, on a busy cluster with epochs of a second, reads nothing, epoch after epoch. So Spark's end is put off, and the
+  * reader ends the epoch itself: at its proper end, but not before it had time to read.
+  *
+  * Reaches into Spark: `RealTimeStreamScanExec.batchDurationMs`.
+  */
+private[headrace] object LateStart {
+  /** By how much Spark's end is later than the epoch's. */
+  val GraceMs: Long = 60000L
+
+  /** How long every task reads at least. */
+  val LeastMs: Long = 500L
+
+  def allow(plan: SparkPlan): SparkPlan = plan.transform {
+    case scan: RealTimeStreamScanExec if scan.stream.isInstanceOf[KafkaStream] =>
+      scan.copy(batchDurationMs = scan.batchDurationMs + GraceMs)
+  }
+
+  /** When a reader ends its epoch, given when it is first asked and how long Spark would let it go on. */
+  def endMs(nowMs: Long, leftMs: Long): Long = nowMs + math.max(leftMs - GraceMs, LeastMs)
+}
