@@ -122,7 +122,7 @@ def found_fraud(output: str) -> list[tuple[int, int]]:
     return [(int(found), int(planted)) for found, planted in re.findall(r"(\d+) of (\d+)", row)]
 
 
-def test_two_at_once_end_by_themselves_and_find_the_fraud(start_demo: StartDemo):
+def test_two_at_once_end_by_themselves_and_find_the_fraud(start_demo: StartDemo) -> None:
     demos = [start_demo("lines"), start_demo("terminal", on_terminal=True)]
     for demo in demos:
         assert demo.finish() == 0, demo.output + demo.errors
@@ -137,7 +137,7 @@ def test_two_at_once_end_by_themselves_and_find_the_fraud(start_demo: StartDemo)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_in_good_order(start_demo: StartDemo, number: signal.Signals):
+def test_a_signal_ends_it_in_good_order(start_demo: StartDemo, number: signal.Signals) -> None:
     demo = start_demo("demo", "--warmup", "600")
     eventually(lambda: "warming up" in demo.output or demo.process.poll() is not None, PATIENCE)
     demo.process.send_signal(number)
@@ -145,7 +145,7 @@ def test_a_signal_ends_it_in_good_order(start_demo: StartDemo, number: signal.Si
     assert_nothing_is_left(demo)
 
 
-def test_nothing_outlives_a_demo_that_was_killed(start_demo: StartDemo):
+def test_nothing_outlives_a_demo_that_was_killed(start_demo: StartDemo) -> None:
     demo = start_demo("demo", "--warmup", "600")
     eventually(lambda: "warming up" in demo.output or demo.process.poll() is not None, PATIENCE)
     assert demo.processes()
@@ -154,7 +154,7 @@ def test_nothing_outlives_a_demo_that_was_killed(start_demo: StartDemo):
     eventually(lambda: not demo.processes(), PATIENCE)
 
 
-def test_a_failure_names_the_log(start_demo: StartDemo):
+def test_a_failure_names_the_log(start_demo: StartDemo) -> None:
     demo = start_demo("demo", PYSPARK_SUBMIT_ARGS="--conf spark.speculation=true pyspark-shell")
     assert demo.finish() == 1
     assert "ended by itself" in demo.errors
@@ -164,7 +164,7 @@ def test_a_failure_names_the_log(start_demo: StartDemo):
 
 
 @pytest.mark.parametrize("hour", range(24))
-def test_every_pattern_is_planted_at_any_hour(monkeypatch: pytest.MonkeyPatch, hour: int):
+def test_every_pattern_is_planted_at_any_hour(monkeypatch: pytest.MonkeyPatch, hour: int) -> None:
     monkeypatch.syspath_prepend(str(DEMO))
     from transactions import make_plan  # noqa: PLC0415 only now it can be found
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from headrace.testing import eventually
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -27,12 +29,12 @@ pytestmark = pytest.mark.timeout(600)
 
 
 @contextmanager
-def running(script: str, *arguments: str | Path, folder: Path) -> Iterator[None]:
+def running(script: str, *arguments: str, folder: Path) -> Iterator[None]:
     """Runs an example until the block ends; then Ctrl-C has to end it."""
     log = folder / f"{script}.log"
     with log.open("ab") as output:
         program = subprocess.Popen(
-            [sys.executable, "-m", "headrace.cli.main", "run", str(EXAMPLES / script), *map(str, arguments)],
+            [sys.executable, "-m", "headrace.cli.main", "run", str(EXAMPLES / script), *arguments],
             cwd=folder,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -60,12 +62,13 @@ def commits(checkpoint: Path) -> set[str]:
 def test_kafka_to_kafka_switches_its_trigger_and_goes_on(kafka: Kafka, tmp_path: Path) -> None:
     source, target = kafka.topic("words"), kafka.topic("loud-words")
     checkpoint = tmp_path / "checkpoint"
-    arguments = ["--bootstrap", kafka.bootstrap, "--source", source, "--target", target, "--checkpoint", checkpoint]
+    topics = ("--source", source, "--target", target)
+    arguments = ("--bootstrap", kafka.bootstrap, *topics, "--checkpoint", str(checkpoint))
 
     kafka.produce(source, ["one", "two"])
     with running("kafka_to_kafka.py", *arguments, "--mode", "micro-batch", folder=tmp_path):
         kafka.read_until(target, 2, timeout=PATIENCE)
-    finished = commits(checkpoint)
+        finished = eventually(lambda: commits(checkpoint), PATIENCE)
 
     kafka.produce(source, ["three", "four"])
     with running("kafka_to_kafka.py", *arguments, "--mode", "real-time", folder=tmp_path):
@@ -80,21 +83,23 @@ def test_kafka_to_kafka_switches_its_trigger_and_goes_on(kafka: Kafka, tmp_path:
 def test_fraud_raises_alerts_before_the_epoch_ends(kafka: Kafka, tmp_path: Path) -> None:
     transactions, alerts = kafka.topic("transactions"), kafka.topic("alerts")
     checkpoint = tmp_path / "checkpoint"
-    topics = ["--transactions", transactions, "--alerts", alerts]
+    topics = ("--transactions", transactions, "--alerts", alerts)
+    arguments = ("--bootstrap", kafka.bootstrap, *topics, "--checkpoint", str(checkpoint))
     honest = {"amount": 42.0, "usual_amount": 40.0, "category": "grocery", "country": "DE", "home": "DE"}
     stolen = {"amount": 950.0, "usual_amount": 40.0, "category": "jewellery", "country": "NZ", "home": "DE"}
-    expected = []
-    with running("fraud.py", "--bootstrap", kafka.bootstrap, *topics, "--checkpoint", checkpoint, folder=tmp_path):
+
+    with running("fraud.py", *arguments, folder=tmp_path):
         for n in itertools.count():
-            expected.append({"card": f"stolen-{n}", "amount": 950.0, "category": "jewellery", "risk": 1.1})
             before = commits(checkpoint)
-            kafka.produce(
-                transactions,
-                [json.dumps({"card": f"honest-{n}", **honest}), json.dumps({"card": f"stolen-{n}", **stolen})],
-            )
-            records = kafka.read_until(alerts, n + 1, timeout=PATIENCE)
+            pair = ({"card": f"honest-{n}", **honest}, {"card": f"stolen-{n}", **stolen})
+            kafka.produce(transactions, [json.dumps(transaction) for transaction in pair])
+            kafka.read_until(alerts, n + 1, timeout=PATIENCE)
             # An epoch may end between these two lines; it cannot do so every time.
             if n > 0 and commits(checkpoint) == before:
                 break
-    found = [json.loads(record.value or b"") for record in records]
-    assert sorted(found, key=lambda alert: alert["card"]) == sorted(expected, key=lambda alert: str(alert["card"]))
+
+    found = {record.key: json.loads(record.value or b"") for record in kafka.read(alerts)}
+    assert found == {
+        f"stolen-{each}".encode(): {"card": f"stolen-{each}", "amount": 950.0, "category": "jewellery", "risk": 1.1}
+        for each in range(n + 1)
+    }
