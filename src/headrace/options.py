@@ -139,15 +139,6 @@ SETTINGS = (
         kind=Kind.PREFERENCE,
         reason='Spark refuses epochs under 5 seconds; this allows realTime="1 second"',
     ),
-    Setting(
-        key="spark.sql.unionOutputPartitioning",
-        value="false",
-        kind=Kind.REQUIRED,
-        reason=(
-            "where the streams of a union are partitioned alike, Spark would read them one after the other in the same "
-            "task, and in real-time mode the first one never ends"
-        ),
-    ),
     # Checkpoints that can change between micro-batch and real-time mode.
     Setting(
         key="spark.sql.streaming.stateStore.checkpointFormatVersion",

@@ -12,15 +12,16 @@ from pyspark.sql import SparkSession
 
 import headrace
 
+# Tests share tables and steps with each other and with the programs they start: `from tests.integration...`.
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.integration.probes import LogRecorder, TaskRecorder, with_probes
+from tests.integration.streams import Bench
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-ROOT = Path(__file__).parents[2]
-
-# Tests share tables and steps with each other and with the programs they start: `from tests.integration...`.
-sys.path.insert(0, str(ROOT))
-
-from tests.integration.probes import with_probes  # noqa: E402 needs the path above
+    from headrace.testing import Kafka
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +39,12 @@ def checkpoint(tmp_path: Path) -> str:
 
 
 @pytest.fixture
+def bench(spark: SparkSession, kafka: Kafka, checkpoint: str) -> Bench:
+    """What a test of a query needs, in one."""
+    return Bench(spark, kafka, checkpoint)
+
+
+@pytest.fixture
 def set_conf(spark: SparkSession) -> Iterator[Callable[[str, str], None]]:
     """Changes settings of the shared session until the test ends."""
     before: dict[str, str | None] = {}
@@ -52,6 +59,28 @@ def set_conf(spark: SparkSession) -> Iterator[Callable[[str, str], None]]:
             spark.conf.unset(key)
         else:
             spark.conf.set(key, value)
+
+
+@pytest.fixture
+def few_partitions(set_conf: Callable[[str, str], None]) -> None:
+    """Spares micro-batch queries Spark's 200 shuffle partitions."""
+    set_conf("spark.sql.shuffle.partitions", "3")
+
+
+@pytest.fixture
+def recorder(spark: SparkSession) -> Iterator[TaskRecorder]:
+    """Notes when tasks begin and end."""
+    recorder = TaskRecorder(spark)
+    yield recorder
+    recorder.close()
+
+
+@pytest.fixture
+def log(spark: SparkSession) -> Iterator[LogRecorder]:
+    """Keeps what the driver logs."""
+    recorder = LogRecorder(spark)
+    yield recorder
+    recorder.close()
 
 
 @pytest.fixture(autouse=True)

@@ -62,3 +62,18 @@ class TaskRecorder:
     def close(self) -> None:
         """Stops listening."""
         self._context.removeSparkListener(self._listener)
+
+
+class LogRecorder:
+    """Keeps what the driver logs, from its creation on."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._recorder = jvm_class(spark, "headrace.probe.LogRecorder")()
+
+    def text(self) -> str:
+        """Returns the messages so far, one a line, each behind its level."""
+        return str(self._recorder.text())
+
+    def close(self) -> None:
+        """Stops listening."""
+        self._recorder.close()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -12,23 +13,36 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
+    from headrace.testing import Kafka
+
 # For work that is short on an idle machine, and may share this one with a whole test suite.
 PATIENCE = timedelta(seconds=60)
 
-
-def read(spark: SparkSession, bootstrap: str, topic: str, **options: str) -> DataFrame:
-    """Reads a topic as a stream, from its first record."""
-    stream = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap)
-    return stream.options(subscribe=topic, **{"startingOffsets": "earliest", **options}).load()
+LONG = "5 minutes"
+"""An epoch that does not end during a test."""
 
 
-def write(rows: DataFrame, bootstrap: str, topic: str, checkpoint: str) -> DataStreamWriter:
-    """Prepares a query that writes rows to a topic; its trigger and output mode are open."""
-    writer = rows.writeStream.format("kafka").option("kafka.bootstrap.servers", bootstrap)
-    return writer.options(topic=topic, checkpointLocation=checkpoint)
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What a test of a query needs: a Spark, a broker, and a place for the query's checkpoint."""
+
+    spark: SparkSession
+    kafka: Kafka
+    checkpoint: str
+
+    def read(self, topic: str, **options: str) -> DataFrame:
+        """Reads a topic as a stream, from its first record."""
+        stream = self.spark.readStream.format("kafka").option("kafka.bootstrap.servers", self.kafka.bootstrap)
+        return stream.options(subscribe=topic, **{"startingOffsets": "earliest", **options}).load()
+
+    def write(self, rows: DataFrame, topic: str, mode: str | None = "update") -> DataStreamWriter:
+        """Prepares a query that writes rows to a topic; its trigger is open."""
+        writer = rows.writeStream.format("kafka").option("kafka.bootstrap.servers", self.kafka.bootstrap)
+        writer = writer.options(topic=topic, checkpointLocation=self.checkpoint)
+        return writer if mode is None else writer.outputMode(mode)
 
 
-def run_to_end(writer: DataStreamWriter) -> StreamingQuery:
+def run_micro_batches(writer: DataStreamWriter) -> StreamingQuery:
     """Runs a query in micro-batch mode over everything that is there now."""
     query = writer.trigger(availableNow=True).start()
     assert query.awaitTermination(int(PATIENCE.total_seconds())), "the micro-batch query did not end"
@@ -36,8 +50,14 @@ def run_to_end(writer: DataStreamWriter) -> StreamingQuery:
     return query
 
 
+def start_real_time(writer: DataStreamWriter, epoch: str = LONG) -> StreamingQuery:
+    """Starts a query in real-time mode."""
+    query: StreamingQuery = writer.trigger(realTime=epoch).start()  # type: ignore[call-overload] # PySpark's types lack it
+    return query
+
+
 def await_epochs(query: StreamingQuery, count: int) -> int:
-    """Waits until a query has committed so many epochs more; returns the last one's number."""
+    """Waits until a query has committed so many epochs more; returns the number of the last."""
 
     def last() -> int:
         assert query.exception() is None, query.exception()

@@ -158,6 +158,11 @@ IN_START = (
         build=lambda first, second: first.dropDuplicates(["key"]).union(second),
     ),
     Refusal(
+        name="repartition below a union",
+        condition="SHUFFLE_BELOW_UNION",
+        build=lambda first, second: first.union(second.repartition(2, "key")),
+    ),
+    Refusal(
         name="Python function",
         condition="PYTHON_FUNCTION",
         build=lambda first, _: first.select(
@@ -204,6 +209,11 @@ BEFORE_THE_FIRST_TASK = (
         name="cross join",
         condition="STATIC_JOIN_NOT_BROADCAST",
         build=lambda first, _: first.select("value").crossJoin(names(first).select("name")),
+    ),
+    Refusal(
+        name="rebalance below a union",
+        condition="SHUFFLE_BELOW_UNION",
+        build=lambda first, second: first.union(second.hint("rebalance", "key")),
     ),
     Refusal(name="coalesce", condition="OPERATOR_UNKNOWN", build=lambda first, _: first.coalesce(1)),
 )

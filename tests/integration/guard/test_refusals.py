@@ -11,16 +11,14 @@ from pyspark.errors import IllegalArgumentException
 
 from headrace.advise.rules import Verdict, load_rules
 from tests.integration.guard.refusals import BEFORE_THE_FIRST_TASK, IN_START, Refusal
-from tests.integration.probes import TaskRecorder
-from tests.integration.streams import failure_of, read, run_to_end, write
+from tests.integration.streams import failure_of, run_micro_batches, start_real_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from pyspark.sql import SparkSession
     from pyspark.sql.streaming import DataStreamWriter
 
     from headrace.testing import Kafka
+    from tests.integration.probes import TaskRecorder
+    from tests.integration.streams import Bench
 
 # Said by the guard itself, not by a line of the table.
 WITHOUT_RULE = {"OUTPUT_MODE"}
@@ -38,53 +36,35 @@ def topics(kafka: Kafka) -> tuple[str, str, str]:
     return first, second, output
 
 
-@pytest.fixture
-def recorder(spark: SparkSession) -> Iterator[TaskRecorder]:
-    recorder = TaskRecorder(spark)
-    yield recorder
-    recorder.close()
-
-
-def prepare(
-    refusal: Refusal, spark: SparkSession, kafka: Kafka, topics: tuple[str, str, str], checkpoint: str
-) -> DataStreamWriter:
+def prepare(refusal: Refusal, bench: Bench, topics: tuple[str, str, str]) -> DataStreamWriter:
     first, second, output = topics
-    rows = refusal.build(read(spark, kafka.bootstrap, first), read(spark, kafka.bootstrap, second))
-    writer = write(rows, kafka.bootstrap, output, checkpoint).outputMode("update")
-    return refusal.finish(writer).trigger(realTime="5 minutes")
+    return refusal.finish(bench.write(refusal.build(bench.read(first), bench.read(second)), output))
 
 
 @pytest.mark.parametrize("refusal", IN_START, ids=name_of)
-def test_start_refuses(
-    refusal: Refusal, spark: SparkSession, kafka: Kafka, topics: tuple[str, str, str], checkpoint: str
-) -> None:
+def test_start_refuses(refusal: Refusal, bench: Bench, topics: tuple[str, str, str]) -> None:
     """`start()` raises, and leaves no query and no checkpoint behind."""
-    writer = prepare(refusal, spark, kafka, topics, checkpoint)
+    writer = prepare(refusal, bench, topics)
     with pytest.raises(IllegalArgumentException) as caught:
-        writer.start()
+        start_real_time(writer)
     assert caught.value.getCondition() == refusal.condition
     assert "real-time mode" in str(caught.value)
-    assert spark.streams.active == []
-    assert not Path(checkpoint).exists()
+    assert bench.spark.streams.active == []
+    assert not Path(bench.checkpoint).exists()
 
 
 @pytest.mark.parametrize("refusal", BEFORE_THE_FIRST_TASK, ids=name_of)
 def test_a_query_fails_before_its_first_task(
-    refusal: Refusal,
-    spark: SparkSession,
-    kafka: Kafka,
-    topics: tuple[str, str, str],
-    checkpoint: str,
-    recorder: TaskRecorder,
+    refusal: Refusal, bench: Bench, topics: tuple[str, str, str], recorder: TaskRecorder
 ) -> None:
     """The query ends with the refusal; none of its tasks ran, nothing was written, nothing counts as read."""
-    query = prepare(refusal, spark, kafka, topics, checkpoint).start()
+    query = start_real_time(prepare(refusal, bench, topics))
     condition, message = failure_of(query)
     assert condition == refusal.condition
     assert "nothing was read or written" in message
     assert recorder.tasks(query.id) == []
-    assert kafka.read(topics[2]) == []
-    assert not list(Path(checkpoint, "offsets").glob("[0-9]*"))
+    assert bench.kafka.read(topics[2]) == []
+    assert not list(Path(bench.checkpoint, "offsets").glob("[0-9]*"))
 
 
 def test_every_refusal_of_the_table_is_provoked_here() -> None:
@@ -93,14 +73,8 @@ def test_every_refusal_of_the_table_is_provoked_here() -> None:
     assert provoked - WITHOUT_RULE == refused
 
 
-def test_the_same_queries_are_not_touched_in_micro_batch_mode(
-    spark: SparkSession,
-    kafka: Kafka,
-    topics: tuple[str, str, str],
-    checkpoint: str,
-    set_conf: Callable[[str, str], None],
-) -> None:
+@pytest.mark.usefixtures("few_partitions")
+def test_micro_batch_queries_are_left_alone(bench: Bench, topics: tuple[str, str, str]) -> None:
     """The guard is about real-time queries only: what it refuses there runs here."""
-    set_conf("spark.sql.shuffle.partitions", "2")
     complete = next(refusal for refusal in IN_START if refusal.name == "complete mode")
-    run_to_end(prepare(complete, spark, kafka, (topics[0], topics[1], kafka.topic("micro")), checkpoint))
+    run_micro_batches(prepare(complete, bench, (*topics[:2], bench.kafka.topic("micro"))))

@@ -19,7 +19,7 @@ ALLOWLIST = "org.apache.spark.sql.execution.streaming.runtime.RealTimeModeAllowl
 REPLACED = {"org.apache.spark.sql.kafka010.KafkaSourceProvider$KafkaTable"}
 
 
-def load(spark: SparkSession, name: str) -> Any:
+def load(spark: SparkSession, name: str) -> Any:  # noqa: ANN401 what py4j hands out
     """Finds a class without running any of it."""
     loader = jvm_class(spark, "java.lang.Thread").currentThread().getContextClassLoader()
     return jvm_class(spark, "java.lang.Class").forName(name, False, loader)  # noqa: FBT003 py4j knows no names
@@ -49,7 +49,7 @@ def test_what_spark_allows_is_allowed_here(spark: SparkSession) -> None:
     allowed: set[str] = set()
     for field in allowlist.getDeclaredFields():
         if field.getName() in ("allowedSinks", "allowedOperators"):
-            field.setAccessible(True)  # noqa: FBT003 py4j knows no names
+            field.setAccessible(True)
             allowed.update(field.get(None).mkString(" ").split())
     assert len(allowed) > 30
     assert allowed - REPLACED - classes("yes") == set()

@@ -5,18 +5,17 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import headrace
 from headrace.testing import Kafka
-from tests.integration.modes.runs import Inputs, run_micro_batch, run_real_time
+from tests.integration.modes.runs import Inputs, run_in_micro_batches, run_in_real_time
 from tests.integration.modes.shapes import SHAPES
 from tests.integration.probes import TaskRecorder, with_probes
+from tests.integration.streams import Bench
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from tests.integration.modes.shapes import Shape
 
 
@@ -24,19 +23,24 @@ def main(bootstrap: str, folder: str) -> None:
     """Runs the table."""
     conf = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "3"}
     spark = headrace.session("shapes", master="local-cluster[2,4,1024]", conf=with_probes(conf))
-    inputs = Inputs.fill(Kafka(bootstrap))
-    print(json.dumps({shape.name: outcome(spark, shape, inputs, Path(folder)) for shape in SHAPES}))
+    kafka = Kafka(bootstrap)
+    inputs = Inputs.fill(kafka)
+    outcomes = {}
+    for number, shape in enumerate(SHAPES):
+        checkpoints = f"{folder}/{number}"
+        outcomes[shape.name] = outcome(Bench(spark, kafka, checkpoints), shape, inputs)
+    print(json.dumps(outcomes))
     spark.stop()
 
 
-def outcome(spark: SparkSession, shape: Shape, inputs: Inputs, folder: Path) -> dict[str, object]:
+def outcome(bench: Bench, shape: Shape, inputs: Inputs) -> dict[str, object]:
     """Runs a shape in both modes; says where either differs from what is expected, and which executors took part."""
-    recorder = TaskRecorder(spark)
+    recorder = TaskRecorder(bench.spark)
     expected = shape.expected_result()
     differences = {}
-    for mode, run in {"micro-batch": run_micro_batch, "real-time": run_real_time}.items():
+    for mode, run in {"micro-batch": run_in_micro_batches, "real-time": run_in_real_time}.items():
         try:
-            found = run(spark, shape, inputs, str(folder / mode / shape.name.replace(" ", "-")))
+            found = run(replace(bench, checkpoint=f"{bench.checkpoint}/{mode}"), shape, inputs)
             differences[mode] = None if found == expected else f"expected {expected}, found {found}"
         except Exception as error:  # noqa: BLE001 the other shapes still have to run; the test shows this one
             differences[mode] = f"{type(error).__name__}: {error}"

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Self
 
 from tests.integration.modes.orders import PARTITIONS
 from tests.integration.modes.shapes import FIRST, SECOND, Shape
-from tests.integration.streams import PATIENCE, read, run_to_end, write
+from tests.integration.streams import PATIENCE, Bench, run_micro_batches, start_real_time
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
     from pyspark.sql.streaming import DataStreamWriter
 
     from headrace.testing import Kafka
@@ -22,40 +21,37 @@ if TYPE_CHECKING:
 class Inputs:
     """Two topics with the orders of the table."""
 
-    kafka: Kafka
     first: str
     second: str
 
     @classmethod
     def fill(cls, kafka: Kafka) -> Self:
         """Makes the topics."""
-        inputs = cls(kafka, kafka.topic("first", partitions=PARTITIONS), kafka.topic("second", partitions=PARTITIONS))
+        inputs = cls(kafka.topic("first", partitions=PARTITIONS), kafka.topic("second", partitions=PARTITIONS))
         kafka.produce(inputs.first, (order.as_record() for order in FIRST))
         kafka.produce(inputs.second, (order.as_record() for order in SECOND))
         return inputs
 
-    def writer(self, spark: SparkSession, shape: Shape, topic: str, checkpoint: str) -> DataStreamWriter:
+    def writer(self, bench: Bench, shape: Shape, topic: str) -> DataStreamWriter:
         """Prepares the shape's query."""
-        first, second = (read(spark, self.kafka.bootstrap, name) for name in (self.first, self.second))
-        rows = shape.build(first, second)
-        return write(rows, self.kafka.bootstrap, topic, checkpoint).outputMode("update")
+        return bench.write(shape.build(bench.read(self.first), bench.read(self.second)), topic)
 
 
-def run_micro_batch(spark: SparkSession, shape: Shape, inputs: Inputs, checkpoint: str) -> Result:
+def run_in_micro_batches(bench: Bench, shape: Shape, inputs: Inputs) -> Result:
     """Returns what the shape makes of the inputs in micro-batch mode."""
-    topic = inputs.kafka.topic("micro", partitions=2 * PARTITIONS)
-    run_to_end(inputs.writer(spark, shape, topic, checkpoint))
-    return shape.result_of(inputs.kafka.read(topic))
+    topic = bench.kafka.topic("micro", partitions=2 * PARTITIONS)
+    run_micro_batches(inputs.writer(bench, shape, topic))
+    return shape.result_of(bench.kafka.read(topic))
 
 
-def run_real_time(spark: SparkSession, shape: Shape, inputs: Inputs, checkpoint: str) -> Result:
+def run_in_real_time(bench: Bench, shape: Shape, inputs: Inputs) -> Result:
     """Returns what the shape makes of the inputs within one epoch of real-time mode."""
-    topic = inputs.kafka.topic("real-time", partitions=2 * PARTITIONS)
+    topic = bench.kafka.topic("real-time", partitions=2 * PARTITIONS)
     expected = shape.expected_result()
-    query = inputs.writer(spark, shape, topic, checkpoint).trigger(realTime="5 minutes").start()
+    query = start_real_time(inputs.writer(bench, shape, topic))
     try:
-        inputs.kafka.read_until(topic, lambda records: shape.result_of(records) == expected, timeout=PATIENCE)
+        bench.kafka.read_until(topic, lambda records: shape.result_of(records) == expected, timeout=PATIENCE)
     finally:
         query.stop()
     # Read again: more may have come than was expected.
-    return shape.result_of(inputs.kafka.read(topic))
+    return shape.result_of(bench.kafka.read(topic))

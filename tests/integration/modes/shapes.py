@@ -171,14 +171,6 @@ SHAPES = (
         ),
     ),
     Shape(
-        name="union of repartitioned streams",
-        build=lambda first, second: out(
-            parsed(first).repartition(2, "card").union(parsed(second).repartition(2, "card")), "card", "id"
-        ),
-        expected=lambda first, second: ((0, (o.card, str(o.id))) for o in (*first, *second)),
-        compare=as_bag,
-    ),
-    Shape(
         name="broadcast join",
         build=lambda first, _: out(
             parsed(first).join(F.broadcast(static_names(first)), "card"), "owner", "id", "partition"

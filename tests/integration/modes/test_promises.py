@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,26 +14,19 @@ from headrace.local import Record
 from headrace.testing import eventually
 from tests.integration.modes.orders import orders
 from tests.integration.modes.shapes import out, parsed
-from tests.integration.probes import Task, TaskRecorder
-from tests.integration.streams import PATIENCE, await_epochs, read, run_to_end, write
+from tests.integration.probes import jvm_class
+from tests.integration.streams import PATIENCE, await_epochs, run_micro_batches, start_real_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming import DataStreamWriter
 
     from headrace.testing import Kafka
+    from tests.integration.probes import Task, TaskRecorder
+    from tests.integration.streams import Bench
 
 SOURCES, REPARTITIONED, AGGREGATED = 2, 3, 4
 EPOCH_MS = 3000
-
-
-@pytest.fixture
-def recorder(spark: SparkSession) -> Iterator[TaskRecorder]:
-    recorder = TaskRecorder(spark)
-    yield recorder
-    recorder.close()
 
 
 @pytest.fixture
@@ -46,12 +40,10 @@ def sink(kafka: Kafka) -> str:
 
 
 @pytest.fixture
-def three_stages(spark: SparkSession, kafka: Kafka, source: str, sink: str, checkpoint: str) -> DataStreamWriter:
+def three_stages(bench: Bench, source: str, sink: str) -> DataStreamWriter:
     """A query with two shuffles."""
-    rows = parsed(read(spark, kafka.bootstrap, source)).repartition(REPARTITIONED)
-    return write(out(rows.groupBy("card").count(), "card", "count"), kafka.bootstrap, sink, checkpoint).outputMode(
-        "update"
-    )
+    rows = parsed(bench.read(source)).repartition(REPARTITIONED)
+    return bench.write(out(rows.groupBy("card").count(), "card", "count"), sink)
 
 
 def epochs_of(tasks: list[Task]) -> dict[int, list[Task]]:
@@ -65,14 +57,14 @@ def test_all_stages_run_at_once_and_as_long_as_the_epoch(
     three_stages: DataStreamWriter, recorder: TaskRecorder
 ) -> None:
     """Every task of every stage begins before any ends, and none ends before the epoch does."""
-    query = three_stages.trigger(realTime=f"{EPOCH_MS} milliseconds").start()
+    query = start_real_time(three_stages, f"{EPOCH_MS} milliseconds")
     last = await_epochs(query, 2)
     query.stop()
     finished = {epoch: tasks for epoch, tasks in epochs_of(recorder.tasks(query.id)).items() if epoch <= last}
     assert len(finished) >= 2
     for tasks in finished.values():
         stages = [task.stage for task in tasks]
-        assert sorted(stages.count(stage) for stage in set(stages)) == sorted([SOURCES, REPARTITIONED, AGGREGATED])
+        assert sorted(stages.count(stage) for stage in set(stages)) == [SOURCES, REPARTITIONED, AGGREGATED]
         assert all(task.succeeded for task in tasks)
         ends = [task.ended_ms for task in tasks if task.ended_ms is not None]
         assert max(task.started_ms for task in tasks) < min(ends)
@@ -80,56 +72,48 @@ def test_all_stages_run_at_once_and_as_long_as_the_epoch(
         assert min(ends) - min(task.started_ms for task in tasks) > EPOCH_MS / 2
 
 
+@pytest.mark.usefixtures("few_partitions")
 def test_in_micro_batch_mode_stages_run_one_after_the_other(
-    kafka: Kafka,
-    source: str,
-    three_stages: DataStreamWriter,
-    recorder: TaskRecorder,
-    set_conf: Callable[[str, str], None],
+    kafka: Kafka, source: str, three_stages: DataStreamWriter, recorder: TaskRecorder
 ) -> None:
     """The same listener sees the other mode for what it is."""
-    set_conf("spark.sql.shuffle.partitions", str(AGGREGATED))
     kafka.produce(source, (order.as_record() for order in orders(0, 10)))
-    query = run_to_end(three_stages)
+    query = run_micro_batches(three_stages)
     first = epochs_of(recorder.tasks(query.id))[0]
     stages = sorted({task.stage for task in first})
     assert len(stages) == 3
-    for earlier, later in zip(stages, stages[1:], strict=False):
+    for earlier, later in itertools.pairwise(stages):
         ends = [task.ended_ms for task in first if task.stage == earlier and task.ended_ms is not None]
         assert max(ends) <= min(task.started_ms for task in first if task.stage == later)
 
 
 def shuffle_files(spark: SparkSession) -> set[str]:
-    manager: Any = spark._jvm.org.apache.spark.SparkEnv.get().blockManager().diskBlockManager()
-    folders = [Path(folder.getPath()) for folder in manager.localDirs()]
-    return {path.name for folder in folders for path in folder.rglob("shuffle_*")}
+    return set(jvm_class(spark, "org.apache.spark.headrace.ShuffleFiles").names())
 
 
-def test_no_shuffle_file_is_written(
-    spark: SparkSession,
-    kafka: Kafka,
-    source: str,
-    sink: str,
-    three_stages: DataStreamWriter,
-    set_conf: Callable[[str, str], None],
-) -> None:
-    """Records pass two shuffles without touching a disk; a micro-batch of the same query leaves files there."""
-    kafka.produce(source, (order.as_record() for order in orders(0, 100)))
-    before = shuffle_files(spark)
-    query = three_stages.trigger(realTime="5 minutes").start()
-    kafka.read_until(sink, 100)
-    assert shuffle_files(spark) <= before
-    query.stop()
-    set_conf("spark.sql.shuffle.partitions", str(AGGREGATED))
-    run_to_end(three_stages)
-    assert shuffle_files(spark) - before
+def test_no_shuffle_file_is_written(bench: Bench, source: str, sink: str, three_stages: DataStreamWriter) -> None:
+    """Records pass two shuffles without touching a disk."""
+    bench.kafka.produce(source, (order.as_record() for order in orders(0, 100)))
+    before = shuffle_files(bench.spark)
+    start_real_time(three_stages)
+    bench.kafka.read_until(sink, 100, timeout=PATIENCE)
+    assert shuffle_files(bench.spark) <= before
+
+
+@pytest.mark.usefixtures("few_partitions")
+def test_a_micro_batch_writes_shuffle_files(bench: Bench, source: str, three_stages: DataStreamWriter) -> None:
+    """The same look at the disk finds the files of the other mode."""
+    bench.kafka.produce(source, (order.as_record() for order in orders(0, 100)))
+    before = shuffle_files(bench.spark)
+    run_micro_batches(three_stages)
+    assert shuffle_files(bench.spark) - before
 
 
 def test_results_come_out_before_the_epoch_ends(
     kafka: Kafka, source: str, sink: str, three_stages: DataStreamWriter, recorder: TaskRecorder
 ) -> None:
     """A result is there while the very tasks that made it still run, and a second one for a second record."""
-    query = three_stages.trigger(realTime="5 minutes").start()
+    query = start_real_time(three_stages)
     for count in (1, 2):
         kafka.produce(source, [Record(key=b"card-1", value=orders(1, 1)[0].as_json().encode())])
         results = kafka.read_until(sink, count, timeout=PATIENCE)
@@ -141,13 +125,10 @@ def test_results_come_out_before_the_epoch_ends(
     assert query.lastProgress is None
 
 
-def test_stateless_queries_keep_asynchronous_progress(
-    spark: SparkSession, kafka: Kafka, source: str, sink: str, checkpoint: str
-) -> None:
+def test_stateless_queries_keep_asynchronous_progress(bench: Bench, source: str, sink: str) -> None:
     """Spark commits the epochs of a stateless query beside the next one; it does so only for sinks that it knows."""
-    rows = read(spark, kafka.bootstrap, source).select("key", "value")
-    query = write(rows, kafka.bootstrap, sink, checkpoint).outputMode("update").trigger(realTime="1 second").start()
+    query = start_real_time(bench.write(bench.read(source).select("key", "value"), sink), "1 second")
     await_epochs(query, 2)
     execution: Any = query._jsq.streamingQuery()
     assert execution.getClass().getSimpleName() == "AsyncProgressTrackingMicroBatchExecution"
-    assert eventually(lambda: list(Path(checkpoint, "commits").glob("[0-9]*")))
+    assert eventually(lambda: list(Path(bench.checkpoint, "commits").glob("[0-9]*")))

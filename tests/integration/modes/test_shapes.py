@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.integration.modes.runs import Inputs, run_micro_batch, run_real_time
+from tests.integration.modes.runs import Inputs, run_in_micro_batches, run_in_real_time
 from tests.integration.modes.shapes import SHAPES, Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pyspark.sql import SparkSession
-
     from headrace.testing import Kafka
+    from tests.integration.streams import Bench
 
 
 @pytest.fixture(scope="module")
@@ -27,16 +24,14 @@ def name_of(shape: Shape) -> str:
     return shape.name
 
 
+@pytest.mark.usefixtures("few_partitions")
 @pytest.mark.parametrize("shape", SHAPES, ids=name_of)
-def test_in_micro_batch_mode(
-    spark: SparkSession, shape: Shape, inputs: Inputs, checkpoint: str, set_conf: Callable[[str, str], None]
-) -> None:
+def test_in_micro_batch_mode(bench: Bench, shape: Shape, inputs: Inputs) -> None:
     """Each shape gives what plain Python computes."""
-    set_conf("spark.sql.shuffle.partitions", "3")
-    assert run_micro_batch(spark, shape, inputs, checkpoint) == shape.expected_result()
+    assert run_in_micro_batches(bench, shape, inputs) == shape.expected_result()
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=name_of)
-def test_in_real_time_mode(spark: SparkSession, shape: Shape, inputs: Inputs, checkpoint: str) -> None:
+def test_in_real_time_mode(bench: Bench, shape: Shape, inputs: Inputs) -> None:
     """Each shape gives the same before its first epoch ends."""
-    assert run_real_time(spark, shape, inputs, checkpoint) == shape.expected_result()
+    assert run_in_real_time(bench, shape, inputs) == shape.expected_result()

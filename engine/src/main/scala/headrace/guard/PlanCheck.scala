@@ -5,7 +5,7 @@ import headrace.kafka.EpochPlanner
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.catalyst.plans.physical.RangePartitioning
 import org.apache.spark.sql.catalyst.rules.{Rule => PlanRule}
-import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.{SparkPlan, UnionExec}
 import org.apache.spark.sql.execution.datasources.v2.RealTimeStreamScanExec
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 
@@ -33,6 +33,8 @@ private[guard] final class PlanCheck(context: SparkContext) extends PlanRule[Spa
   private def checkOperator(node: SparkPlan): Unit = node match {
     case exchange: ShuffleExchangeExec if exchange.outputPartitioning.isInstanceOf[RangePartitioning] =>
       throw Rules.named("RANGE_PARTITIONING").refusal(node.nodeName)
+    case union: UnionExec if union.exists(_.isInstanceOf[ShuffleExchangeExec]) =>
+      throw Rules.named("SHUFFLE_BELOW_UNION").refusal(node.nodeName)
     case _ => Rules.find(node.getClass.getName) match {
         case Some(rule) if rule.allowed => ()
         case Some(rule) => throw rule.refusal(node.nodeName)

@@ -87,7 +87,8 @@ private[guard] final class StartCheck extends PlanRule[LogicalPlan] {
       Option.when(aggregate.groupingExpressions.exists(_.references.exists(_.metadata.contains(SessionWindow.marker))))(
         Rules.named("SESSION_WINDOW"))
     case union: Union =>
-      Option.when(union.children.exists(_.exists(_.isStateful)))(Rules.named("STATEFUL_BELOW_UNION"))
+      if (union.children.exists(_.exists(_.isStateful))) Some(Rules.named("STATEFUL_BELOW_UNION"))
+      else Option.when(union.children.exists(_.exists(shuffles)))(Rules.named("SHUFFLE_BELOW_UNION"))
     case relation: StreamingRelation =>
       Some(Rules.named("SOURCE_UNSUPPORTED").copy(what = s"The source ${relation.sourceName}"))
     case relation: StreamingRelationV2 =>
@@ -95,6 +96,11 @@ private[guard] final class StartCheck extends PlanRule[LogicalPlan] {
       Rules.find(relation.table.getClass.getName).filterNot(_.allowed)
         .map(_.copy(what = s"The source ${relation.sourceName}"))
     case other => Rules.find(other.getClass.getName).filterNot(_.allowed)
+  }
+
+  private def shuffles(node: LogicalPlan): Boolean = node match {
+    case repartition: RepartitionOperation => repartition.shuffle
+    case _ => false
   }
 
   /** Spark's default is append, and it refuses that in real-time mode. Where both modes write the same rows, take update. */
