@@ -33,8 +33,8 @@ check: setup ## lint, types, layers and unit tests; under two minutes
 test: check ## everything in tests/, against a real Spark and a real Kafka
 	$(BIN)/pytest tests --ignore=tests/unit
 
-demo: setup ## card fraud, first in micro-batch, then in real-time mode, side by side
-	@$(BIN)/python examples/demo
+demo: setup ## card fraud, first in micro-batch, then in real-time mode (ARGS="--seconds 60")
+	@$(BIN)/python examples/demo $(ARGS)
 
 bench: setup ## measure latency; results go to benchmarks/results
 	@$(BIN)/python benchmarks

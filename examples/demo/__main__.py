@@ -21,7 +21,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from display import comparison, shown
+from display import shown, side_by_side
 from failure import DemoError
 from phase import Phase, Progress, Stage
 from phase import run as run_phase
@@ -83,7 +83,7 @@ def _run(args: argparse.Namespace, console: Console) -> None:
 
 def _conclude(args: argparse.Namespace, outcomes: list[Progress], console: Console) -> None:
     console.print()
-    console.print(comparison(*outcomes))
+    console.print(side_by_side(outcomes))
     console.print(
         f"\nMeasured for {args.seconds} s each, after {args.warmup} s of warm-up. Generator, broker, Spark and "
         "consumer share this machine."

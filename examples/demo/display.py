@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from phase import Phase, Progress, Step
@@ -14,13 +15,13 @@ from rich.text import Text
 from tally import PERCENTILES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from rich.console import Console
     from tally import Alerts
 
 _LINE_SECONDS = 5
-_BAR_WIDTH = 12
+_BAR_WIDTH = 20
 
 
 @contextmanager
@@ -31,29 +32,41 @@ def shown(phases: Sequence[Phase], console: Console) -> Iterator[Callable[[Progr
         return
     latest = {phase: Progress(phase=phase) for phase in phases}
     # Drawn when there is news, and not by a timer of rich's: the machine has better things to do.
-    with Live(_table(latest.values()), console=console, auto_refresh=False, transient=True) as live:
+    with Live(side_by_side(list(latest.values())), console=console, auto_refresh=False, transient=True) as live:
 
         def show(progress: Progress) -> None:
             latest[progress.phase] = progress
-            live.update(_table(latest.values()), refresh=True)
+            live.update(side_by_side(list(latest.values())), refresh=True)
 
         yield show
 
 
-def comparison(before: Progress, after: Progress) -> Table:
-    """Returns the side-by-side table."""
+def side_by_side(modes: Sequence[Progress]) -> Table:
+    """Returns a table with a column for each mode; narrow enough for any terminal."""
+    is_over = all(mode.step is Step.DONE for mode in modes)
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
-    table.add_column("")
-    for progress in (before, after):
-        table.add_column(progress.phase.name, justify="right", style="bold" if progress is after else "")
-    table.add_column("ratio", justify="right", style="green")
-    table.add_row("trigger", *(trigger(progress.phase) for progress in (before, after)), "")
+    table.add_column("", min_width=19)
+    for mode in modes:
+        # Numbers of a warm-up look like what they are.
+        style = "dim" if mode.step in (Step.WAITING, Step.STARTING, Step.WARMING_UP) else "bold"
+        table.add_column(mode.phase.name, justify="right", style=style, min_width=_BAR_WIDTH)
+    table.add_column("ratio" if is_over else "", justify="right", style="green", min_width=6)
+
+    def add(title: str, cell: Callable[[Progress], str], ratio: str = "") -> None:
+        table.add_row(title, *map(cell, modes), ratio)
+
+    add("trigger", lambda mode: trigger(mode.phase))
+    if not is_over:
+        add("now", _step)
+        add("", _bar)
+    add("rate", lambda mode: f"{mode.rate:,.0f}/s" if mode.latency_ms else "")
     for n, share in enumerate(PERCENTILES):
-        slow, fast = before.latency_ms[n], after.latency_ms[n]
-        table.add_row(f"latency p{share:g}", milliseconds(slow), milliseconds(fast), f"{slow / fast:,.0f}x")
-    table.add_row("transactions scored", f"{before.scored:,}", f"{after.scored:,}", "")
-    table.add_row("planted fraud found", *(_alerts(progress.alerts) for progress in (before, after)), "")
-    table.add_row("generator late, p99", *(milliseconds(progress.lateness_ms[2]) for progress in (before, after)), "")
+        ratio = f"{modes[0].latency_ms[n] / modes[-1].latency_ms[n]:,.0f}x" if is_over else ""
+        add(f"latency p{share:g}", partial(_latency, n), ratio)
+    add("planted fraud found", lambda mode: _alerts(mode.alerts))
+    if is_over:
+        add("transactions scored", lambda mode: f"{mode.scored:,}")
+        add("generator late, p99", lambda mode: milliseconds(mode.lateness_ms[2]))
     return table
 
 
@@ -93,35 +106,23 @@ class _Lines:
         self._console.print(Text("  ".join(cells)), soft_wrap=True)
 
 
-def _table(rows: Iterable[Progress]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("mode", "trigger", ""):
-        table.add_column(title)
-    for title in ("rate", *(f"p{share:g}" for share in PERCENTILES), "fraud found"):
-        table.add_column(title, justify="right", min_width=8)
-    for row in rows:
-        latency = [milliseconds(value) for value in row.latency_ms] or [""] * len(PERCENTILES)
-        rate = f"{row.rate:,.0f}/s" if row.latency_ms else ""
-        # Numbers of a warm-up are shown, but look like what they are.
-        style = "dim" if row.step in (Step.WAITING, Step.WARMING_UP) else "bold" if row.step is Step.MEASURING else ""
-        table.add_row(
-            row.phase.name, trigger(row.phase), _step(row, bar=True), rate, *latency, _alerts(row.alerts), style=style
-        )
-    return table
-
-
-def _step(progress: Progress, *, bar: bool = False) -> str:
+def _step(progress: Progress) -> str:
     if progress.step in (Step.WAITING, Step.DONE):
         return str(progress.step)
     seconds = round(progress.elapsed.total_seconds())
-    if progress.of is None:
-        return f"{progress.step} {seconds} s"
-    total = round(progress.of.total_seconds())
-    text = f"{progress.step} {seconds}/{total} s"
-    if not bar:
-        return text
-    filled = _BAR_WIDTH * seconds // total
-    return f"{text} {'━' * filled}{'╌' * (_BAR_WIDTH - filled)}"
+    of = f"/{progress.of.total_seconds():.0f}" if progress.of is not None else ""
+    return f"{progress.step} {seconds}{of} s"
+
+
+def _bar(progress: Progress) -> str:
+    if progress.of is None or progress.step is Step.DONE:
+        return ""
+    filled = round(_BAR_WIDTH * (progress.elapsed / progress.of))
+    return "━" * filled + "╌" * (_BAR_WIDTH - filled)
+
+
+def _latency(n: int, progress: Progress) -> str:
+    return milliseconds(progress.latency_ms[n]) if progress.latency_ms else ""
 
 
 def _alerts(alerts: Alerts | None) -> str:
