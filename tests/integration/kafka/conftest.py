@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.integration.kafka.driver import logging_to
 from tests.integration.kafka.streams import Streams
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -24,3 +25,25 @@ def streams(spark: SparkSession, kafka: Kafka, tmp_path: Path) -> Iterator[Strea
     running = Streams(spark, kafka, tmp_path)
     yield running
     running.stop()
+
+
+@pytest.fixture
+def set_application(spark: SparkSession) -> Iterator[Callable[[str, str], None]]:
+    """Changes settings of the application, which Spark itself lets nobody change once it runs."""
+    conf = spark.sparkContext._jsc.sc().conf()
+    names = []
+
+    def set_one(name: str, value: str) -> None:
+        names.append(name)
+        conf.set(name, value)
+
+    yield set_one
+    for name in names:
+        conf.remove(name)
+
+
+@pytest.fixture
+def engine_log(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The file to which the engine logs during the test."""
+    with logging_to(spark, tmp_path_factory.mktemp("log") / "engine.log") as path:
+        yield path

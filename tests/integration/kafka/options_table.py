@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every option of the Kafka guide of Spark 4.3, what becomes of it here, and the test that shows it.
 
-The tests walk this table: each refusal is provoked, each wrong value tried, and each proof must exist. A new option in a
-later guide belongs in here first.
+The tests walk this table: each refusal is provoked, each wrong value tried, and each proof must exist. A new option
+in a later guide belongs in here first.
 """
 
 from __future__ import annotations
@@ -103,7 +103,9 @@ SOURCE = (
         proof="test_reading_beyond_the_end_is_an_error_in_time",
     ),
     Option(name="fetchOffset.numRetries", good="5", bad=NUMBERS, proof="test_harmless_options_go_together"),
-    Option(name="fetchOffset.retryIntervalMs", good="20", bad=("-1", "soon"), proof="test_harmless_options_go_together"),
+    Option(
+        name="fetchOffset.retryIntervalMs", good="20", bad=("-1", "soon"), proof="test_harmless_options_go_together"
+    ),
     Option(
         name="partition.metadata.cache.ttl.ms",
         good="-1",
@@ -169,14 +171,17 @@ SOURCE = (
     ),
 )
 
-_REFUSED_EVERYWHERE = {"real_time": REFUSED, "micro_batch": REFUSED, "batch": REFUSED}
+
+def _refused(name: str, good: str) -> Option:
+    return Option(name=name, good=good, real_time=REFUSED, micro_batch=REFUSED, batch=REFUSED)
+
 
 SOURCE_KAFKA = (
-    Option(name="kafka.auto.offset.reset", good="earliest", **_REFUSED_EVERYWHERE),
-    Option(name="kafka.enable.auto.commit", good="false", **_REFUSED_EVERYWHERE),
-    Option(name="kafka.key.deserializer", good="x.Y", **_REFUSED_EVERYWHERE),
-    Option(name="kafka.value.deserializer", good="x.Y", **_REFUSED_EVERYWHERE),
-    Option(name="kafka.interceptor.classes", good="x.Y", **_REFUSED_EVERYWHERE),
+    _refused("kafka.auto.offset.reset", "earliest"),
+    _refused("kafka.enable.auto.commit", "false"),
+    _refused("kafka.key.deserializer", "x.Y"),
+    _refused("kafka.value.deserializer", "x.Y"),
+    _refused("kafka.interceptor.classes", "x.Y"),
     Option(
         name="kafka.session.timeout.ms",
         good="10000",
@@ -203,9 +208,9 @@ SINK = (
     Option(name="kafka.bootstrap.servers", good="", bad=("nonsense",), proof="test_absent_brokers_are_named"),
     Option(name="topic", good=TOPIC, proof="test_the_option_wins_over_the_column"),
     Option(name="includeHeaders", good="true", bad=("1",), proof="test_headers_are_written"),
-    Option(name="kafka.key.serializer", good="x.Y", **_REFUSED_EVERYWHERE),
-    Option(name="kafka.value.serializer", good="x.Y", **_REFUSED_EVERYWHERE),
-    Option(name="kafka.transactional.id", good="me", **_REFUSED_EVERYWHERE),
+    _refused("kafka.key.serializer", "x.Y"),
+    _refused("kafka.value.serializer", "x.Y"),
+    _refused("kafka.transactional.id", "me"),
     Option(
         name="kafka.partitioner.class",
         good="org.apache.kafka.clients.producer.RoundRobinPartitioner",
@@ -235,19 +240,19 @@ APPLICATION = (
         good="100ms",
         proof="test_idle_clients_are_looked_for_as_often_as_asked",
     ),
-    Option(name="spark.kafka.consumer.cache.jmx.enable", good="true", **_REFUSED_EVERYWHERE),
-    Option(name="spark.kafka.consumer.fetchedData.cache.timeout", good="5m", **_REFUSED_EVERYWHERE),
-    Option(name="spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval", good="1m", **_REFUSED_EVERYWHERE),
+    _refused("spark.kafka.consumer.cache.jmx.enable", "true"),
+    _refused("spark.kafka.consumer.fetchedData.cache.timeout", "5m"),
+    _refused("spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval", "1m"),
     Option(name="spark.kafka.producer.cache.timeout", good="1ms", proof="test_idle_clients_are_closed"),
     Option(
         name="spark.kafka.producer.cache.evictorThreadRunInterval",
         good="100ms",
         proof="test_idle_clients_are_looked_for_as_often_as_asked",
     ),
-    Option(name="spark.sql.streaming.kafka.useDeprecatedOffsetFetching", good="true", **_REFUSED_EVERYWHERE),
+    _refused("spark.sql.streaming.kafka.useDeprecatedOffsetFetching", "true"),
     Option(name="spark.security.credentials.kafka.enabled", good="false", proof="test_tokens_can_be_switched_off"),
     *(
-        Option(name=_CLUSTERS + name, good="x", **_REFUSED_EVERYWHERE)
+        _refused(_CLUSTERS + name, "x")
         for name in (
             "auth.bootstrap.servers",
             "target.bootstrap.servers.regex",

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import enum
-import re
+import json
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from headrace.testing import eventually
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
     from headrace.testing import Kafka
 
 PATIENCE = timedelta(seconds=60)
+
+Value: TypeAlias = str | int | bool
+Options: TypeAlias = dict[str, Value]
+"""Options of a reader or writer, as Spark takes them."""
+Trigger: TypeAlias = dict[str, Any]
+"""Arguments of ``trigger``; PySpark's own types do not know ``realTime``."""
 
 
 class Mode(enum.Enum):
@@ -33,13 +40,14 @@ class Mode(enum.Enum):
     REAL_TIME = "real-time"
 
     @property
-    def trigger(self) -> dict[str, Any]:
+    def trigger(self) -> Trigger:
         """The arguments of ``trigger``; epochs last longer than any test."""
-        return {
+        triggers: dict[Mode, Trigger] = {
             Mode.MICRO_BATCH: {"processingTime": "0 seconds"},
             Mode.AVAILABLE_NOW: {"availableNow": True},
             Mode.REAL_TIME: {"realTime": "5 minutes"},
-        }[self]
+        }
+        return triggers[self]
 
 
 STREAMING = (Mode.MICRO_BATCH, Mode.AVAILABLE_NOW, Mode.REAL_TIME)
@@ -77,22 +85,22 @@ class Streams:
         self._folder = folder
         self._queries: list[StreamingQuery] = []
 
-    def read(self, mode: Mode = Mode.REAL_TIME, **options: object) -> DataFrame:
+    def read(self, mode: Mode = Mode.REAL_TIME, /, **options: Value) -> DataFrame:
         """Reads topics; a bare ``subscribe`` begins at the first record, unlike Spark's default for streams."""
         reader = self.spark.read if mode is Mode.BATCH else self.spark.readStream
         return reader.format("kafka").options(**self._source(options)).load()
 
-    def _source(self, options: Mapping[str, object]) -> dict[str, str]:
+    def _source(self, options: Options) -> dict[str, str]:
         given = {name.replace("__", "."): str(value) for name, value in options.items()}
         begins = any(name.lower().startswith("starting") for name in given)
         defaults = {"kafka.bootstrap.servers": self.kafka.bootstrap}
         return defaults | ({} if begins else {"startingOffsets": "earliest"}) | given
 
-    def _sink(self, options: Mapping[str, object]) -> dict[str, str]:
+    def _sink(self, options: Options) -> dict[str, str]:
         given = {name.replace("__", "."): str(value) for name, value in options.items()}
         return {"kafka.bootstrap.servers": self.kafka.bootstrap} | given
 
-    def write(self, rows: DataFrame, mode: Mode = Mode.REAL_TIME, **options: object) -> StreamingQuery | None:
+    def write(self, rows: DataFrame, mode: Mode = Mode.REAL_TIME, /, **options: Value) -> StreamingQuery | None:
         """Writes rows to topics: a finished job in batch, else a query that runs."""
         given = self._sink(options)
         if mode is Mode.BATCH:
@@ -104,22 +112,27 @@ class Streams:
             assert query.awaitTermination(int(PATIENCE.total_seconds())), "available-now did not end"
         return query
 
-    def start(self, rows: DataFrame, mode: Mode = Mode.REAL_TIME, **options: object) -> StreamingQuery:
+    def start(self, rows: DataFrame, how: Mode | Trigger = Mode.REAL_TIME, /, **options: Value) -> StreamingQuery:
         """Starts a stream that writes rows to topics; it may fail at once."""
         given = self._sink(options)
         given.setdefault("checkpointLocation", self.checkpoint())
-        writer = rows.writeStream.format("kafka").options(**given).outputMode("update").trigger(**mode.trigger)
-        query = writer.start()
+        writer = rows.writeStream.format("kafka").options(**given).outputMode("update")
+        query = writer.trigger(**(how.trigger if isinstance(how, Mode) else how)).start()
         self._queries.append(query)
         return query
 
-    def copy(
-        self, mode: Mode = Mode.REAL_TIME, *, to: str, sink: Mapping[str, object] | None = None, **options: object
-    ) -> StreamingQuery:
-        """Starts a stream that copies keys and values from what ``options`` name to a topic."""
-        return self.start(self.read(mode, **options).select("key", "value"), mode, topic=to, **(sink or {}))
+    def copy(self, to: str | Options, mode: Mode = Mode.REAL_TIME, /, **options: Value) -> StreamingQuery:
+        """Starts a stream that copies keys and values.
 
-    def values(self, mode: Mode, count: int, **options: object) -> list[bytes]:
+        Args:
+            to: The topic to write to, or all options of the sink.
+            mode: How to run it.
+            options: The reader's options.
+        """
+        rows = self.read(mode, **options).select("key", "value")
+        return self.start(rows, mode, **({"topic": to} if isinstance(to, str) else to))
+
+    def values(self, mode: Mode, count: int, /, **options: Value) -> list[bytes]:
         """Returns the values that a query in this mode reads from what ``options`` name.
 
         Args:
@@ -130,12 +143,14 @@ class Streams:
         if mode is Mode.BATCH:
             return [bytes(row.value) for row in self.read(mode, **options).select("value").collect()]
         out = self.kafka.topic("out", partitions=1)
-        query = self.copy(mode, to=out, **options)
+        query = self.copy(out, mode, **options)
         records = self.wait_for(query, out, count)
         query.stop()
         return [record.value or b"" for record in records]
 
-    def wait_for(self, query: StreamingQuery, topic: str, condition: int | Callable[[list[Record]], bool]) -> list[Record]:
+    def wait_for(
+        self, query: StreamingQuery, topic: str, condition: int | Callable[[list[Record]], bool]
+    ) -> list[Record]:
         """Reads a topic until a condition holds; a query that fails meanwhile fails the test at once."""
 
         def enough(records: list[Record]) -> bool:
@@ -144,6 +159,12 @@ class Streams:
             return len(records) >= condition if isinstance(condition, int) else condition(records)
 
         return self.kafka.read_until(topic, enough, timeout=PATIENCE)
+
+    def newest(self, query: StreamingQuery) -> int:
+        """Returns the sum of the newest offsets that a query has seen, over its first source."""
+        sources = [] if query.lastProgress is None else query.lastProgress.sources
+        latest = json.loads(sources[0].latestOffset or "{}") if sources else {}
+        return sum(offset for topic in latest.values() for offset in topic.values())
 
     def checkpoint(self) -> str:
         """Returns a folder that no other query uses."""
@@ -174,6 +195,18 @@ def epochs(query: StreamingQuery) -> int:
     return 0 if progress is None else progress.batchId + 1
 
 
-def numbers(values: list[bytes]) -> list[int]:
-    """Returns the numbers at the end of values such as ``b"order 17"``."""
-    return [int(re.search(rb"\d+$", value)[0]) for value in values]  # type: ignore[index]  # fails the test
+def lag(query: StreamingQuery) -> int | None:
+    """Returns how many offsets a query's first source was behind after its last epoch; ``None`` if not known yet."""
+    progress = query.lastProgress
+    behind = None if progress is None else progress.sources[0].metrics.get("maxOffsetsBehindLatest")
+    return None if behind is None else int(behind)
+
+
+def parameters(error: PySparkException) -> dict[str, str]:
+    """Returns the parameters of our error."""
+    return error.getMessageParameters() or {}
+
+
+def text(value: str, column: str) -> str:
+    """Returns an SQL expression for a column of one text."""
+    return f"'{value}' {column}"

@@ -106,7 +106,7 @@ def test_compressed_topics_are_read_and_written(streams: Streams, codec: str):
     topic, out = kafka.topic(partitions=1, config={"compression.type": codec}), kafka.topic("out", partitions=1)
     values = [f"{codec} {n}".encode() * 50 for n in range(100)]
     kafka.produce(topic, values)
-    query = streams.copy(to=out, subscribe=topic, sink={"kafka__compression__type": codec})
+    query = streams.copy({"topic": out, "kafka__compression__type": codec}, subscribe=topic)
     assert [record.value for record in streams.wait_for(query, out, 100)] == values
 
 

@@ -11,13 +11,15 @@ import pytest
 from pyspark.errors import IllegalArgumentException
 
 from tests.integration.kafka.options_table import APPLICATION, SINK, SOURCE, SOURCE_KAFKA, TOPIC, Option, Verdict
-from tests.integration.kafka.streams import Mode
+from tests.integration.kafka.streams import Mode, parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
+    from _pytest.mark import ParameterSet
     from pyspark.sql import SparkSession
 
+    from headrace.testing import Kafka
     from tests.integration.kafka.streams import Streams
 
 STRATEGIES = ("assign", "subscribe", "subscribePattern")
@@ -30,7 +32,7 @@ def verdict(option: Option, mode: Mode) -> Verdict:
     return {Mode.BATCH: option.batch, Mode.MICRO_BATCH: option.micro_batch, Mode.REAL_TIME: option.real_time}[mode]
 
 
-def refused(options: tuple[Option, ...]) -> list[pytest.ParameterSet]:  # type: ignore[name-defined]  # not public
+def refused(options: tuple[Option, ...]) -> list[ParameterSet]:
     return [
         pytest.param(option, mode, id=f"{option.name}-{mode.value}")
         for option in options
@@ -39,28 +41,13 @@ def refused(options: tuple[Option, ...]) -> list[pytest.ParameterSet]:  # type: 
     ]
 
 
-def wrong(options: tuple[Option, ...]) -> list[pytest.ParameterSet]:  # type: ignore[name-defined]  # not public
+def wrong(options: tuple[Option, ...]) -> list[ParameterSet]:
     return [pytest.param(option.name, bad, id=f"{option.name}={bad}") for option in options for bad in option.bad]
 
 
 @pytest.fixture(scope="module")
-def topic(kafka: object) -> str:
-    return str(kafka.topic("walk", partitions=1))  # type: ignore[attr-defined]
-
-
-@pytest.fixture
-def set_application(spark: SparkSession) -> Iterator[Callable[[str, str], None]]:
-    """Changes settings of the application's, which Spark itself lets nobody change once it runs."""
-    conf = spark.sparkContext._jsc.sc().conf()
-    names = []
-
-    def set_one(name: str, value: str) -> None:
-        names.append(name)
-        conf.set(name, value)
-
-    yield set_one
-    for name in names:
-        conf.remove(name)
+def topic(kafka: Kafka) -> str:
+    return kafka.topic("walk", partitions=1)
 
 
 def use(streams: Streams, mode: Mode, topic: str, source: dict[str, str], sink: dict[str, str]) -> None:
@@ -74,7 +61,9 @@ def use(streams: Streams, mode: Mode, topic: str, source: dict[str, str], sink: 
 
 def test_each_proof_exists():
     """The test that the table names for an option is there."""
-    tests = {name for path in Path(__file__).parent.glob("test_*.py") for name in re.findall(r"def (\w+)", path.read_text())}
+    tests = {
+        name for path in Path(__file__).parent.glob("test_*.py") for name in re.findall(r"def (\w+)", path.read_text())
+    }
     proofs = {option.proof for option in (*READING, *SINK, *APPLICATION) if option.proof}
     assert proofs <= tests
     unproven = [o.name for o in (*READING, *SINK, *APPLICATION) if not o.proof and o.real_time is not Verdict.REFUSED]
@@ -87,7 +76,7 @@ def test_a_refused_reading_option_is_named(streams: Streams, topic: str, option:
     with pytest.raises(IllegalArgumentException) as error:
         use(streams, mode, topic, {option.name: option.good.replace(TOPIC, topic)}, {})
     assert error.value.getCondition() in REFUSALS
-    assert error.value.getMessageParameters()["option"] == option.name
+    assert parameters(error.value)["option"] == option.name
 
 
 @pytest.mark.parametrize(("option", "mode"), refused(SINK))
@@ -96,7 +85,7 @@ def test_a_refused_writing_option_is_named(streams: Streams, topic: str, option:
     with pytest.raises(IllegalArgumentException) as error:
         use(streams, mode, topic, {}, {option.name: option.good})
     assert error.value.getCondition() in REFUSALS
-    assert error.value.getMessageParameters()["option"] == option.name
+    assert parameters(error.value)["option"] == option.name
 
 
 @pytest.mark.parametrize(("option", "mode"), refused(APPLICATION))
@@ -108,7 +97,7 @@ def test_a_refused_setting_is_named(
     with pytest.raises(IllegalArgumentException) as error:
         use(streams, mode, topic, {}, {})
     assert error.value.getCondition() == "KAFKA_OPTION_REFUSED"
-    assert error.value.getMessageParameters()["option"] == option.name
+    assert parameters(error.value)["option"] == option.name
 
 
 def test_tokens_can_be_switched_off(streams: Streams, topic: str, set_application: Callable[[str, str], None]):
@@ -124,7 +113,7 @@ def test_a_wrong_reading_value_is_named(streams: Streams, topic: str, name: str,
     with pytest.raises(IllegalArgumentException) as error:
         use(streams, Mode.BATCH, topic, {name: value.replace(TOPIC, topic)}, {})
     assert error.value.getCondition() in REFUSALS
-    assert error.value.getMessageParameters()["option"] == name
+    assert parameters(error.value)["option"] == name
 
 
 @pytest.mark.parametrize(("name", "value"), wrong(SINK))
@@ -133,7 +122,7 @@ def test_a_wrong_writing_value_is_named(streams: Streams, topic: str, name: str,
     with pytest.raises(IllegalArgumentException) as error:
         use(streams, Mode.BATCH, topic, {}, {name: value})
     assert error.value.getCondition() in REFUSALS
-    assert error.value.getMessageParameters()["option"] == name
+    assert parameters(error.value)["option"] == name
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
@@ -142,11 +131,11 @@ def test_what_to_read_must_be_said(streams: Streams, spark: SparkSession, topic:
     """A reader without an address or without topics is refused, and the missing option is named."""
     given = {"kafka.bootstrap.servers": streams.kafka.bootstrap, "subscribe": topic}
     del given[option]
+    reader = spark.read if mode is Mode.BATCH else spark.readStream
     with pytest.raises(IllegalArgumentException) as error:
-        reader = spark.read if mode is Mode.BATCH else spark.readStream
         streams.write(reader.format("kafka").options(**given).load(), mode, topic=topic)
     assert error.value.getCondition() in REFUSALS
-    assert error.value.getMessageParameters()["option"] == option
+    assert parameters(error.value)["option"] == option
 
 
 @pytest.mark.parametrize("second", ["subscribePattern", "assign"])
@@ -154,7 +143,7 @@ def test_only_one_way_to_name_topics(streams: Streams, topic: str, second: str):
     """Two of subscribe, subscribePattern and assign are refused."""
     with pytest.raises(IllegalArgumentException) as error:
         streams.read(subscribe=topic, **{second: "x"})
-    assert error.value.getMessageParameters()["option"] == second
+    assert parameters(error.value)["option"] == second
 
 
 def test_option_names_ignore_case(streams: Streams, topic: str):

@@ -12,11 +12,11 @@ from pyspark.errors import IllegalArgumentException
 
 from headrace.local import Record
 from headrace.testing import eventually
-from tests.integration.kafka.streams import CONTINUING, STREAMING, Mode
+from tests.integration.kafka.streams import CONTINUING, STREAMING, Mode, parameters
 
 if TYPE_CHECKING:
     from headrace.testing import Kafka
-    from tests.integration.kafka.streams import Streams
+    from tests.integration.kafka.streams import Options, Streams
 
 ALL_MODES = pytest.mark.parametrize("mode", list(Mode), ids=lambda mode: mode.value)
 
@@ -66,11 +66,10 @@ def test_reading_starts_at_the_end(streams: Streams, mode: Mode, *, marked: bool
     streams.kafka.produce(topic, ["old"] * 10)
     checkpoint = streams.checkpoint()
     offsets = json.dumps({topic: {"0": -1, "1": -1}}) if marked else "latest"
-    query = streams.copy(
-        mode, to=out, subscribe=topic, startingOffsets=offsets, sink={"checkpointLocation": checkpoint}
-    )
+    sink: Options = {"topic": out, "checkpointLocation": checkpoint}
+    query = streams.copy(sink, mode, subscribe=topic, startingOffsets=offsets)
     # Only then the beginning is settled.
-    eventually(lambda: (Path(checkpoint) / "sources" / "0" / "0").exists())
+    eventually((Path(checkpoint) / "sources" / "0" / "0").exists)
     streams.kafka.produce(topic, ["new"])
     assert [record.value for record in streams.wait_for(query, out, 1)] == [b"new"]
 
@@ -144,7 +143,7 @@ def test_batch_reading_has_two_fixed_ends(streams: Streams, topic: str, name: st
     with pytest.raises(IllegalArgumentException) as error:
         streams.read(Mode.BATCH, subscribe=topic, **{name: value.replace("TOPIC", topic)})
     assert error.value.getCondition() == "KAFKA_OPTION_INVALID"
-    assert error.value.getMessageParameters()["option"] == name
+    assert parameters(error.value)["option"] == name
 
 
 @pytest.mark.parametrize(
@@ -175,4 +174,4 @@ def test_a_beginning_after_the_end_is_refused(streams: Streams, topic: str):
         streams.read(
             Mode.BATCH, subscribe=topic, **{name: json.dumps({topic: value}) for name, value in options.items()}
         ).collect()
-    assert error.value.getMessageParameters()["option"] == "startingOffsets"
+    assert parameters(error.value)["option"] == "startingOffsets"

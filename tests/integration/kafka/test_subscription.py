@@ -11,7 +11,7 @@ import pytest
 from pyspark.errors import IllegalArgumentException
 
 from headrace.local import Record
-from tests.integration.kafka.streams import STREAMING, Mode
+from tests.integration.kafka.streams import STREAMING, Mode, parameters
 
 if TYPE_CHECKING:
     from tests.integration.kafka.streams import Streams
@@ -77,7 +77,7 @@ def test_a_missing_partition_fails(streams: Streams):
     with pytest.raises(IllegalArgumentException) as error:
         streams.read(Mode.BATCH, assign=json.dumps({topic: [0, 2]})).collect()
     assert error.value.getCondition() == "KAFKA_PARTITION_NOT_FOUND"
-    assert error.value.getMessageParameters() == {"topic": topic, "partition": "2"}
+    assert parameters(error.value) == {"topic": topic, "partition": "2"}
 
 
 @pytest.mark.parametrize("mode", [Mode.BATCH, Mode.AVAILABLE_NOW], ids=lambda mode: mode.value)
