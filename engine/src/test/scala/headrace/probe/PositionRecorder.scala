@@ -35,17 +35,17 @@ object PositionRecorder {
 
   def reset(): Unit = {
     seen.clear()
-    ReadAheadRows.takeFurthest(): Unit
+    ReadAheadRows.reset()
   }
 
-  /** Holds every row at the sink until `open` is called, so that a read-ahead gets as far as it can. */
-  def shut(): Unit = gate = new CountDownLatch(1)
+  /** Holds every row at the sink until `release` is called, so that a read-ahead gets as far as it can. */
+  def hold(): Unit = gate = new CountDownLatch(1)
 
-  def open(): Unit = gate.countDown()
+  def release(): Unit = gate.countDown()
 
   def count(): Int = seen.size
 
-  def furthest(): Int = ReadAheadRows.takeFurthest()
+  def furthestAhead(): Int = ReadAheadRows.furthestAhead
 
   /** Lines of: the row's own origin, the trail's, whether they are the same, whether the arrival time makes sense. */
   def lines(): Array[String] = seen.asScala.toArray

@@ -52,8 +52,10 @@ private[probe] object ReadAheadRows {
   val Capacity = 64
   private val furthest = new AtomicInteger()
 
-  /** How many rows waited at most behind the one that was handed on; starts again from zero. */
-  def takeFurthest(): Int = furthest.getAndSet(0)
+  /** How many rows have waited at most in any queue since the last reset. */
+  def furthestAhead: Int = furthest.get()
+
+  def reset(): Unit = furthest.set(0)
 
   private sealed trait Entry
   private final case class Fed(row: InternalRow, position: Option[Position]) extends Entry
@@ -81,7 +83,10 @@ private[probe] final class ReadAheadRows(rows: Iterator[InternalRow], task: Task
   private def feed(): Unit =
     try {
       // A scan reuses its row.
-      rows.foreach(row => queue.put(Fed(row.copy(), stand.flatMap(_.before.current))))
+      rows.foreach { row =>
+        queue.put(Fed(row.copy(), stand.flatMap(_.before.current)))
+        furthest.accumulateAndGet(queue.size, (a, b) => math.max(a, b)): Unit
+      }
       queue.put(End)
     } catch {
       case _: InterruptedException => ()
@@ -101,7 +106,6 @@ private[probe] final class ReadAheadRows(rows: Iterator[InternalRow], task: Task
     if (!hasNext) throw new NoSuchElementException
     val Fed(row, position) = next_.asInstanceOf[Fed]
     next_ = null
-    furthest.accumulateAndGet(queue.size, (a, b) => math.max(a, b)): Unit
     stand.foreach(_.follow(position))
     row
   }
