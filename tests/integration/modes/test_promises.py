@@ -123,12 +123,3 @@ def test_results_come_out_before_the_epoch_ends(
     assert {task.epoch for task in tasks} == {0}
     assert all(task.ended_ms is None for task in tasks)
     assert query.lastProgress is None
-
-
-def test_stateless_queries_keep_asynchronous_progress(bench: Bench, source: str, sink: str) -> None:
-    """Spark commits the epochs of a stateless query beside the next one; it does so only for sinks that it knows."""
-    query = start_real_time(bench.write(bench.read(source).select("key", "value"), sink), "1 second")
-    await_epochs(query, 2)
-    execution: Any = query._jsq.streamingQuery()
-    assert execution.getClass().getSimpleName() == "AsyncProgressTrackingMicroBatchExecution"
-    assert eventually(lambda: list(Path(bench.checkpoint, "commits").glob("[0-9]*")))
