@@ -35,6 +35,7 @@ class Task:
     """A task of an epoch; ``ended_ms`` is ``None`` while it runs."""
 
     query: str
+    run: str
     stage: int
     index: int
     executor: str

@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from headrace.local import Record
-from headrace.testing import eventually
 from tests.integration.modes.orders import orders
 from tests.integration.modes.shapes import out, parsed
 from tests.integration.probes import jvm_class

@@ -14,6 +14,8 @@ import org.apache.spark.sql.internal.SQLConf
   *
   * Spark refuses version 1 in real-time mode altogether, because state that was written under it could be read back wrong
   * after a failed epoch. Without state there is nothing to read back, so only stateful queries are refused here.
+  *
+  * Reaches into Spark: `CheckpointFileManager`, because a checkpoint must be read through what wrote it.
   */
 private[guard] object CheckpointFormat {
   def check(start: WriteToStreamStatement, stateful: Boolean): Unit =

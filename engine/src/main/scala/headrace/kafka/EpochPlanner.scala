@@ -79,8 +79,8 @@ private[kafka] final class EpochPlanner(options: SourceOptions, broker: Broker, 
 }
 
 private[headrace] object EpochPlanner {
-  /** Spark's names, set on the query's thread and passed to its tasks: a run of a query is a job group named by its id, and
-    * the epoch is `MicroBatchExecution.BATCH_ID_KEY`.
+  /** Reaches into Spark: `spark.jobGroup.id` and `streaming.sql.batchId`, set on a query's thread and passed to its tasks. A
+    * run of a query is a job group named by its id; the other is Spark's number of the epoch.
     */
   val RunProperty = "spark.jobGroup.id"
   val EpochProperty = "streaming.sql.batchId"

@@ -6,7 +6,7 @@ import scala.collection.mutable
 import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.spark.scheduler.{SparkListener, SparkListenerStageSubmitted, SparkListenerTaskEnd, SparkListenerTaskStart}
 
-private[probe] final case class SeenStage(query: String, epoch: Long)
+private[probe] final case class SeenStage(query: String, run: String, epoch: Long)
 
 private[probe] final case class SeenTask(
     stage: Int,
@@ -25,8 +25,9 @@ final class TaskRecorder extends SparkListener {
     val properties = Option(event.properties)
     for {
       query <- properties.flatMap(p => Option(p.getProperty("sql.streaming.queryId")))
+      run <- properties.flatMap(p => Option(p.getProperty("spark.jobGroup.id")))
       epoch <- properties.flatMap(p => Option(p.getProperty("streaming.sql.batchId")))
-    } stages(event.stageInfo.stageId) = SeenStage(query, epoch.toLong)
+    } stages(event.stageInfo.stageId) = SeenStage(query, run, epoch.toLong)
   }
 
   override def onTaskStart(event: SparkListenerTaskStart): Unit = synchronized {
@@ -45,7 +46,7 @@ final class TaskRecorder extends SparkListener {
     val list = json.createArrayNode()
     for (task <- seen.values; stage <- stages.get(task.stage)) {
       val entry = list.addObject()
-        .put("query", stage.query).put("stage", task.stage).put("index", task.index).put("epoch", stage.epoch)
+        .put("query", stage.query).put("run", stage.run).put("stage", task.stage).put("index", task.index).put("epoch", stage.epoch)
         .put("executor", task.executor).put("started_ms", task.startedMs).put("succeeded", task.succeeded)
       task.endedMs.foreach(ended => entry.put("ended_ms", ended))
     }

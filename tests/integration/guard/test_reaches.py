@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every internal of Spark's that the engine reaches into, and what it counts on: fails first when Spark changes it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.integration.probes import jvm_class
+from tests.integration.streams import await_epochs, run_micro_batches, start_real_time
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming import StreamingQuery
+
+    from tests.integration.probes import TaskRecorder
+    from tests.integration.streams import Bench
+
+SOURCES = Path(__file__).parents[3] / "engine" / "src" / "main" / "scala"
+
+TESTED_HERE = {
+    "HDFSMetadataLog": "test_the_first_offsets_stand_where_spark_looks_for_them",
+    "WriteToStreamStatement": "test_a_starting_query_tells_its_trigger",
+    "RealTimeStreamScanExec": "test_a_real_time_plan_shows_its_scans_and_their_tasks",
+    "RealTimeStreamScanExec.batchDurationMs": "test_a_real_time_plan_shows_its_scans_and_their_tasks",
+    "SparkContext.maxNumConcurrentTasks": "test_spark_tells_how_many_tasks_can_run_at_once",
+    "SQLConf.STATEFUL_SHUFFLE_PARTITIONS_INTERNAL": "test_the_default_of_shuffle_partitions_is_pinned",
+    "CheckpointFileManager": "test_a_checkpoint_is_listed_and_opened_through_its_file_manager",
+    "spark.jobGroup.id": "test_a_query_marks_its_tasks_with_run_and_epoch",
+    "streaming.sql.batchId": "test_a_query_marks_its_tasks_with_run_and_epoch",
+}
+EPOCH_MS = 1000
+
+
+def test_every_reach_has_its_test() -> None:
+    """The comment `Reaches into Spark: ...` in the engine's sources is the list that this file must cover."""
+    text = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.scala"))
+    reaches = {
+        name for line in re.findall(r"Reaches into Spark: ([^\n]*)", text) for name in re.findall(r"`([^`]+)`", line)
+    }
+    assert reaches <= set(TESTED_HERE)
+    assert set(TESTED_HERE.values()) <= set(globals())
+
+
+@pytest.fixture
+def counting(bench: Bench) -> StreamingQuery:
+    """A stateful real-time query, after its first commit."""
+    source = bench.kafka.topic("in", partitions=3)
+    bench.kafka.produce(source, ["a", "b"])
+    counts = bench.read(source).groupBy("value").count().selectExpr("value key", "cast(count as string) value")
+    query = start_real_time(bench.write(counts, bench.kafka.topic("out")), f"{EPOCH_MS} milliseconds")
+    await_epochs(query, 1)
+    return query
+
+
+def test_the_first_offsets_stand_where_spark_looks_for_them(bench: Bench) -> None:
+    """Spark's connector reads `sources/0/0`: a zero byte, the version, the offsets."""
+    source = bench.kafka.topic("in", partitions=2)
+    bench.kafka.produce(source, ["a"])
+    run_micro_batches(bench.write(bench.read(source).select("value"), bench.kafka.topic("out")))
+    version, offsets = Path(bench.checkpoint, "sources", "0", "0").read_bytes().split(b"\n")
+    assert version == b"\0v1"
+    assert json.loads(offsets) == {source: {"0": 0, "1": 0}}
+
+
+def test_a_starting_query_tells_its_trigger(bench: Bench) -> None:
+    """The statement has the trigger, and copies of it keep all but what is changed."""
+    found = jvm_class(bench.spark, "java.lang.Class").forName(
+        "org.apache.spark.sql.catalyst.streaming.WriteToStreamStatement"
+    )
+    members = {method.getName() for method in found.getMethods()}
+    assert {"trigger", "sink", "inputQuery", "outputMode", "userSpecifiedCheckpointLocation", "copy"} <= members
+
+
+def test_a_real_time_plan_shows_its_scans_and_their_tasks(bench: Bench, counting: StreamingQuery) -> None:
+    """The scan in the running plan has as many partitions as the topic, and its duration was lengthened by ours."""
+    plan: Any = counting._jsq.streamingQuery().lastExecution().executedPlan()
+    scan = plan
+    while not scan.children().isEmpty():
+        scan = scan.children().head()
+    assert scan.getClass().getSimpleName() == "RealTimeStreamScanExec"
+    assert scan.inputPartitions().size() == 3
+    assert scan.batchDurationMs() == EPOCH_MS + jvm_class(bench.spark, "headrace.guard.LateStart").GraceMs()
+
+
+def test_spark_tells_how_many_tasks_can_run_at_once(bench: Bench) -> None:
+    """The session's master is local[16]."""
+    context: Any = bench.spark.sparkContext._jsc.sc()
+    assert jvm_class(bench.spark, "org.apache.spark.headrace.Slots").total(context) == 16
+
+
+def test_the_default_of_shuffle_partitions_is_pinned(bench: Bench, counting: StreamingQuery) -> None:
+    """A real-time query gets our number, not Spark's 200, and its checkpoint keeps it."""
+    ours = bench.spark.conf.get("spark.headrace.realtime.shufflePartitions")
+    logged = Path(bench.checkpoint, "offsets", "0").read_text().split("\n")[1]
+    assert json.loads(logged)["conf"]["spark.sql.shuffle.partitions"] == ours
+    assert counting.lastProgress is not None
+    assert str(counting.lastProgress.stateOperators[0].numShufflePartitions) == ours
+    # Only that query's: a micro-batch query of the same session is not told.
+    assert bench.spark.conf.get("spark.sql.shuffle.partitions") == "200"
+
+
+def test_a_checkpoint_is_listed_and_opened_through_its_file_manager(bench: Bench, counting: StreamingQuery) -> None:
+    """The newest commit begins with its version, as the check of a checkpoint's format expects."""
+    counting.stop()
+    hadoop: Any = bench.spark.sparkContext._jsc.hadoopConfiguration()
+    commits = jvm_class(bench.spark, "org.apache.hadoop.fs.Path")(f"{bench.checkpoint}/commits")
+    manager = jvm_class(
+        bench.spark, "org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager"
+    ).create(commits, hadoop)
+    assert manager.exists(commits)
+    files = [status.getPath() for status in manager.list(commits) if status.getPath().getName().isdigit()]
+    newest = max(files, key=lambda path: int(path.getName()))
+    assert bytes(manager.open(newest).readNBytes(3)) == b"v2\n"
+
+
+def test_a_query_marks_its_tasks_with_run_and_epoch(recorder: TaskRecorder, counting: StreamingQuery) -> None:
+    """Spark names the job group after the run, and passes the number of the epoch as that of a batch."""
+    last = await_epochs(counting, 1)
+    tasks = recorder.tasks(counting.id)
+    assert {task.run for task in tasks} == {counting.runId}
+    assert set(range(last + 1)) <= {task.epoch for task in tasks}
