@@ -153,3 +153,16 @@ def test_a_stateful_checkpoint_in_format_1_is_refused_in_real_time_only(bench: B
     bench.kafka.produce(source, ["a"])
     run_micro_batches(writer)
     assert bench.kafka.values(sink) == [b"1", b"2"]
+
+
+def test_a_first_epoch_killed_in_the_middle_of_its_commit_can_be_started_again(
+    bench: Bench, source: str, sink: str
+) -> None:
+    """A half-written entry of the commit log, as a kill leaves it, does not make the checkpoint unusable."""
+    for log in ("commits", "offsets"):
+        folder = Path(bench.checkpoint, log)
+        folder.mkdir(parents=True)
+        (folder / ".0.d9a5f3c1-0000-4000-8000-000000000000.tmp").write_bytes(b"v2\n{")
+    bench.kafka.produce(source, ["read"])
+    start_real_time(bench.write(copies(bench.read(source)), sink))
+    bench.kafka.read_until(sink, 1, timeout=PATIENCE)

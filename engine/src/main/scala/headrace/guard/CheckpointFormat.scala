@@ -36,7 +36,7 @@ private[guard] object CheckpointFormat {
     s"This stateful query cannot run in real-time mode, because $why: after a failed epoch its state could be restored " +
       s"wrong. The query did not start and the checkpoint is untouched. $instead")
 
-  private def location(start: WriteToStreamStatement): Option[Path] =
+  private[guard] def location(start: WriteToStreamStatement): Option[Path] =
     start.userSpecifiedCheckpointLocation.map(new Path(_)).orElse(
       for (root <- SQLConf.get.checkpointLocation; name <- start.userSpecifiedName) yield new Path(root, name))
 

@@ -42,6 +42,7 @@ private[guard] final class StartCheck extends PlanRule[LogicalPlan] {
     checkSink(start)
     checkPlan(start.inputQuery)
     CheckpointFormat.check(start, stateful = start.inputQuery.exists(_.isStateful))
+    CheckpointLeftovers.remove(start)
     withOutputMode(start)
   }
 
