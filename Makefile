@@ -37,7 +37,7 @@ demo: setup ## card fraud, first in micro-batch, then in real-time mode (ARGS="-
 	@$(BIN)/python examples/demo $(ARGS)
 
 bench: setup ## measure latency; results go to benchmarks/results
-	@$(BIN)/python benchmarks
+	@$(BIN)/python benchmarks/compare.py $(ARGS)
 
 lock: setup ## renew requirements/dev.txt and the locks of the jars
 	@$(BIN)/python requirements/lock.py

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares Headrace with stock real-time mode and a bare hop through the broker, in interleaved windows.
 
-    .venv/bin/python benchmarks --workload stateless --epoch "5 minutes" --rate 1000
+    .venv/bin/python benchmarks/compare.py --workload stateless --epoch "5 minutes" --rate 1000
 
 All engines run at once and take turns under load, so that a noisy machine hurts all alike; each window's records are
 counted, and the first windows of each engine, in which its JVM compiles, are thrown away.
@@ -21,15 +21,13 @@ import tempfile
 import time
 from pathlib import Path
 
+from harness.load import Generator, Receiver, Window
+from harness.percentiles import percentiles
+
+from headrace.engine import ivy
+from headrace.local import Broker, Topics
+
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
-
-from harness.load import Generator, Receiver, Window  # noqa: E402
-from harness.percentiles import percentiles  # noqa: E402
-
-from headrace.engine import ivy  # noqa: E402
-from headrace.local import Broker, Topics  # noqa: E402
-
 PARTITIONS = 2
 KEYS = 100
 FLOOR = "hop"
