@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING
 import headrace
 from headrace.testing import Kafka
 from tests.integration.modes.runs import Inputs, run_in_micro_batches, run_in_real_time
-from tests.integration.modes.shapes import SHAPES
+from tests.integration.modes.shapes import SHAPES, known
 from tests.integration.probes import TaskRecorder, with_probes
-from tests.integration.streams import Bench
+from tests.integration.streams import PATIENCE, Bench, await_epochs, start_real_time
 
 if TYPE_CHECKING:
+    from headrace.local import Record
     from tests.integration.modes.shapes import Shape
+
+VALUES = ("a", "b", "c", "d")
+EPOCHS = 6
 
 
 def main(bootstrap: str, folder: str) -> None:
@@ -29,7 +33,8 @@ def main(bootstrap: str, folder: str) -> None:
     for number, shape in enumerate(SHAPES):
         checkpoints = f"{folder}/{number}"
         outcomes[shape.name] = outcome(Bench(spark, kafka, checkpoints), shape, inputs)
-    print(json.dumps(outcomes))
+    counted = count_over_epochs(Bench(spark, kafka, f"{folder}/epochs"))
+    print(json.dumps({"shapes": outcomes, "counted": counted}))
     spark.stop()
 
 
@@ -47,6 +52,31 @@ def outcome(bench: Bench, shape: Shape, inputs: Inputs) -> dict[str, object]:
     executors = sorted({task.executor for task in recorder.tasks()})
     recorder.close()
     return {**differences, "executors": executors}
+
+
+def count_over_epochs(bench: Bench) -> dict[str, str]:
+    """Counts the same four values in five epochs and, after a restart, in a sixth; returns what was said last."""
+    source, sink = bench.kafka.topic("values"), bench.kafka.topic("counts")
+    counts = bench.read(source).groupBy("value").count().selectExpr("value key", "cast(count as string) value")
+    writer = bench.write(counts, sink)
+    query = start_real_time(writer, "1 second")
+    for _ in range(EPOCHS - 1):
+        bench.kafka.produce(source, VALUES)
+        await_epochs(query, 1)
+    query.stop()
+    bench.kafka.produce(source, VALUES)
+    query = start_real_time(writer, "1 second")
+    wanted = dict.fromkeys(VALUES, str(EPOCHS))
+    last: dict[str, str] = {}
+
+    def is_complete(records: list[Record]) -> bool:
+        last.update({known(record.key).decode(): known(record.value).decode() for record in records})
+        return last == wanted
+
+    bench.kafka.read_until(sink, is_complete, timeout=PATIENCE)
+    await_epochs(query, 1)
+    query.stop()
+    return last
 
 
 if __name__ == "__main__":

@@ -8,26 +8,34 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.integration.children import run_program
+from tests.integration.modes.on_cluster import EPOCHS, VALUES
 from tests.integration.modes.shapes import SHAPES
 
 if TYPE_CHECKING:
     from headrace.testing import Kafka
 
-SECONDS = 400
+SECONDS = 600
 
 
 @pytest.fixture(scope="module")
-def outcomes(kafka: Kafka, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+def outcomes(kafka: Kafka, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What became of each shape; one application runs them all."""
     folder = str(tmp_path_factory.mktemp("cluster"))
-    outcomes: dict[str, dict[str, Any]] = run_program("modes.on_cluster", kafka.bootstrap, folder, seconds=SECONDS - 10)
+    outcomes: dict[str, Any] = run_program("modes.on_cluster", kafka.bootstrap, folder, seconds=SECONDS - 10)
     return outcomes
 
 
 @pytest.mark.timeout(SECONDS)
 @pytest.mark.parametrize("mode", ["micro-batch", "real-time"])
 @pytest.mark.parametrize("name", [shape.name for shape in SHAPES])
-def test_on_two_executors(outcomes: dict[str, dict[str, Any]], name: str, mode: str) -> None:
+def test_on_two_executors(outcomes: dict[str, Any], name: str, mode: str) -> None:
     """Each shape gives the same on two executors as on one machine, in both modes, and both executors take part."""
-    assert outcomes[name][mode] is None
-    assert outcomes[name]["executors"] == ["0", "1"]
+    shape = outcomes["shapes"][name]
+    assert shape[mode] is None
+    assert shape["executors"] == ["0", "1"]
+
+
+@pytest.mark.timeout(SECONDS)
+def test_state_is_kept_over_epochs_and_a_restart_on_two_executors(outcomes: dict[str, Any]) -> None:
+    """Each epoch, and the query that is started again, counts on from where the last one was committed."""
+    assert outcomes["counted"] == dict.fromkeys(VALUES, str(EPOCHS))
