@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.eventLog.enabled": "true",
+    "spark.eventLog.compress": "false",
     # What nobody uses is looked for ten times a second, and is then too old.
     "spark.kafka.consumer.cache.timeout": "1ms",
     "spark.kafka.consumer.cache.evictorThreadRunInterval": "100ms",

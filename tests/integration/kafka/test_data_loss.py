@@ -139,6 +139,22 @@ def test_a_shorter_topic_of_the_same_name(streams: Streams, engine_log: Path, *,
 
 
 @pytest.mark.parametrize("fail", [True, False], ids=["fail", "report"])
+def test_a_batch_from_before_the_beginning(streams: Streams, engine_log: Path, *, fail: bool):
+    """A batch read from an offset that retention has deleted fails, or reports it and begins with what is there."""
+    topic = streams.kafka.topic(partitions=1)
+    streams.kafka.produce(topic, ["0", "1", "2"])
+    streams.kafka.topics.truncate(topic, {0: 2})
+    options: Options = {"subscribe": topic, "failOnDataLoss": fail, "startingOffsets": f'{{"{topic}":{{"0":0}}}}'}
+    rows = streams.read(Mode.BATCH, **options)
+    if fail:
+        with pytest.raises(Exception, match=r"\[KAFKA_DATA_LOSS\]"):
+            rows.collect()
+    else:
+        assert [row.offset for row in rows.collect()] == [2]
+        assert f"{topic}-0 no longer holds offset 0" in engine_log.read_text()
+
+
+@pytest.mark.parametrize("fail", [True, False], ids=["fail", "report"])
 def test_reading_beyond_the_end_is_an_error_in_time(streams: Streams, engine_log: Path, *, fail: bool):
     """A batch read up to an offset that is not there fails after kafkaConsumer.pollTimeoutMs, or ends with a report."""
     topic = streams.kafka.topic(partitions=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 SHORT = {"realTime": "50 milliseconds"}
 
 
+@pytest.fixture(autouse=True)
+def empty_pools(spark: SparkSession) -> None:
+    """Closes the idle clients of earlier tests, which would be closed for their age in the middle of this one."""
+    jvm: Any = spark._jvm
+    jvm.headrace.kafka.ConsumerPool.closeAll()
+    jvm.headrace.kafka.ProducerPool.closeAll()
+
+
 @pytest.fixture
 def short_epochs(set_conf: Callable[[str, str], None]) -> None:
     """Allows epochs far below any that make sense, to get through many."""
@@ -35,7 +43,7 @@ def await_epoch(query: StreamingQuery, number: int) -> None:
         assert query.exception() is None, query.exception()
         return epochs(query) >= number
 
-    eventually(reached, timedelta(minutes=3))
+    eventually(reached, timedelta(minutes=5))
 
 
 def named(spark: SparkSession, *parts: str) -> Counter[str]:
@@ -43,7 +51,7 @@ def named(spark: SparkSession, *parts: str) -> Counter[str]:
     return Counter(name for name in threads(spark) if any(part in name for part in parts))
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(600)
 @pytest.mark.usefixtures("short_epochs")
 def test_hundreds_of_epochs_leak_nothing(streams: Streams):
     """After 300 epochs the JVM has the threads, sockets and Kafka clients that it had after 50, the very same ones."""
@@ -95,4 +103,4 @@ def test_a_stopped_query_leaves_no_client(streams: Streams, mode: Mode):
         query.stop()
         eventually(lambda: {kind: client_ids(spark, kind) for kind in before} == before, PATIENCE)
     assert named(spark, "headrace-topic-watcher") == watchers
-    assert len(client_ids(spark, "producer")) <= 3
+    assert len(client_ids(spark, "producer")) == 1
