@@ -11,7 +11,7 @@ import org.slf4j.LoggerFactory
   * In real-time mode Spark then begins anew, but first demands that both logs be empty and counts such a file as an entry:
   * the checkpoint could never be used again. Nothing was committed, so nothing is lost with them.
   *
-  * Reaches into Spark: `CheckpointFileManager`, whose temporary files are named `.<entry>.<uuid>.tmp`.
+  * Reaches into Spark: `CheckpointFileManager`, whose temporary files begin with a dot and the entry's number and end in tmp.
   */
 private[guard] object CheckpointLeftovers {
   private val log = LoggerFactory.getLogger("headrace.guard.CheckpointLeftovers")
