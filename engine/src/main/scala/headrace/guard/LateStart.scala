@@ -4,6 +4,7 @@ package headrace.guard
 import headrace.kafka.KafkaStream
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.datasources.v2.RealTimeStreamScanExec
+import org.apache.spark.sql.internal.SQLConf
 
 /** Lets a task that starts late read all the same.
   *
@@ -17,8 +18,8 @@ private[headrace] object LateStart {
   /** By how much Spark's end is later than the epoch's. */
   val GraceMs: Long = 60000L
 
-  /** How long every task reads at least. */
-  val LeastMs: Long = 500L
+  /** How long every task reads at least; where shorter epochs are allowed, as long as those. */
+  private def leastMs: Long = math.min(500L, SQLConf.get.getConf(SQLConf.STREAMING_REAL_TIME_MODE_MIN_BATCH_DURATION))
 
   def allow(plan: SparkPlan): SparkPlan = plan.transform {
     case scan: RealTimeStreamScanExec if scan.stream.isInstanceOf[KafkaStream] =>
@@ -26,5 +27,5 @@ private[headrace] object LateStart {
   }
 
   /** When a reader ends its epoch, given when it is first asked and how long Spark would let it go on. */
-  def endMs(nowMs: Long, leftMs: Long): Long = nowMs + math.max(leftMs - GraceMs, LeastMs)
+  def endMs(nowMs: Long, leftMs: Long): Long = nowMs + math.max(leftMs - GraceMs, leastMs)
 }
