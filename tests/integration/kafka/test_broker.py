@@ -56,9 +56,8 @@ def test_absent_brokers_of_the_sink(streams: Streams, nowhere: str, mode: Mode):
     assert failure.condition == "KAFKA_WRITE_FAILED"
 
 
-@pytest.mark.parametrize("how", ["stop", "kill"])
-def test_brokers_that_come_back(spark: SparkSession, tmp_path: Path, how: str):
-    """A real-time query outlives its broker: over several epochs without it nothing fails, and nothing is lost."""
+def test_brokers_that_come_back(spark: SparkSession, tmp_path: Path):
+    """A real-time query outlives a crash of its broker: epochs go by, nothing fails, and nothing is lost."""
     with Broker(data=tmp_path / "broker") as broker:
         kafka = Kafka(broker.bootstrap)
         streams = Streams(spark, kafka, tmp_path)
@@ -67,7 +66,7 @@ def test_brokers_that_come_back(spark: SparkSession, tmp_path: Path, how: str):
         rows = streams.read(subscribe=topic).select("value")
         query = streams.start(rows, {"realTime": "1 second"}, topic=out)
         streams.wait_for(query, out, 100)
-        getattr(broker, how)()
+        broker.kill()
         gone_at = epochs(query)
         eventually(lambda: epochs(query) >= gone_at + 3 or not query.isActive, PATIENCE)
         broker.start()
