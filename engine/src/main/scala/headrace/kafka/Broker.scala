@@ -145,7 +145,7 @@ private[kafka] final class Broker(options: SourceOptions) extends AutoCloseable 
     while (answer.isEmpty)
       try answer = Some(if (left.isEmpty) Map.empty else listOnce(left, spec))
       catch {
-        case e: HeadraceException if e.getCondition == Unreachable && System.nanoTime() < deadline =>
+        case e: HeadraceException if e.getCondition == "KAFKA_UNREACHABLE" && System.nanoTime() < deadline =>
           left = left.intersect(Broker.partitions(topics(lenient = true)))
       }
     answer.get
@@ -194,7 +194,7 @@ private[kafka] final class Broker(options: SourceOptions) extends AutoCloseable 
     Map("topic" -> tp.topic, "partition" -> tp.partition.toString))
 
   private def unreachable(cause: Throwable) = new HeadraceException(
-    Unreachable,
+    "KAFKA_UNREACHABLE",
     s"The Kafka brokers at $servers did not answer (${cause.getMessage}). Nothing was read; progress in the checkpoint is " +
       "untouched. Check that they run and that kafka.bootstrap.servers and the security options are right, then start again.",
     Map("servers" -> servers),
@@ -215,7 +215,6 @@ private[kafka] object Broker {
 
   def partitions(topics: Map[String, Topic]): Set[TopicPartition] = topics.values.flatMap(_.partitions).toSet
 
-  private val Unreachable = "KAFKA_UNREACHABLE"
   private val AttemptMs = 3000
   private val ConfirmTimes = 5
   private val ConfirmEveryMs = 500L
