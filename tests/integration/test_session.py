@@ -98,6 +98,9 @@ def run_script(tmp_path_factory: pytest.TempPathFactory) -> RunScript:
         script.write_text(prelude + source)
         words = [str(word) for word in (*(command or (sys.executable,)), script)]
         env = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
+        if command:
+            # spark-submit would take whatever python3 comes first on PATH.
+            env["PYSPARK_PYTHON"] = sys.executable
         finished = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE, env=env)
         assert finished.returncode == 0, finished.stderr
         return json.loads((folder / "report").read_text())
