@@ -141,6 +141,7 @@ def _report(arguments: argparse.Namespace, results: dict[str, list[dict[str, flo
     }
     name = f"{arguments.workload}-{arguments.epoch.replace(' ', '')}-{arguments.rate}.json"
     path = arguments.result or HERE / "results" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     print(f"written to {path}")
 

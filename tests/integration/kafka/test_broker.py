@@ -66,6 +66,9 @@ def test_brokers_that_come_back(spark: SparkSession, tmp_path: Path):
         rows = streams.read(subscribe=topic).select("value")
         query = streams.start(rows, {"realTime": "1 second"}, topic=out)
         streams.wait_for(query, out, 100)
+        # An epoch whose records are not acknowledged waits for the broker; one without records does not.
+        read_by = epochs(query)
+        eventually(lambda: epochs(query) > read_by, PATIENCE)
         broker.kill()
         gone_at = epochs(query)
         eventually(lambda: epochs(query) >= gone_at + 3 or not query.isActive, PATIENCE)
