@@ -54,8 +54,8 @@ class Engine(Protocol):
             CannotError: It cannot be installed here.
         """
 
-    def command(self, job: Job) -> Command:
-        """Returns the process that runs a job.
+    def command(self, job: Job) -> Command | None:
+        """Returns the process that runs a job; none if there is nothing between the broker's two sides.
 
         Raises:
             CannotError: The engine does not have what the workload needs, known without trying. What only a try can
