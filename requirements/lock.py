@@ -15,7 +15,9 @@ HERE = Path(__file__).resolve().parent
 def main() -> None:
     """Installs what pyproject.toml names into a temporary environment and writes down what came."""
     settings = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))
-    wanted = settings["project"]["dependencies"] + settings["dependency-groups"]["dev"]
+    project = settings["project"]
+    extras = [name for names in project["optional-dependencies"].values() for name in names]
+    wanted = project["dependencies"] + extras + settings["dependency-groups"]["dev"]
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         python = str(Path(folder, "bin", "python"))
