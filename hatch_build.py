@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refuses to build a wheel without exactly one engine jar that was made of the very sources beside it."""
+"""Packs the wheel: with exactly one engine jar, made of the very sources beside it, and with the benchmarks."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 class EngineJarHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Checks the engine jar before hatchling packs the wheel."""
+    """Checks the engine jar and adds the benchmarks before hatchling packs the wheel."""
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Stops the build unless there is one jar and it is fresh."""
-        del build_data
         # An editable install only points at the sources; `make setup` compiles the engine right after it.
         if version != "editable":
             trouble = engine_jar_trouble(Path(self.root))
             if trouble:
                 sys.exit(f"{trouble}; run `make setup` first")
+            build_data["force_include"].update(benchmark_files(Path(self.root)))
 
 
 def engine_jar_trouble(root: Path) -> str | None:
@@ -39,6 +39,18 @@ def engine_jar_trouble(root: Path) -> str | None:
     if stamp is None or stamp != build.fresh_stamp(build.MAIN, stamp.spark_version):
         return f"{build.ENGINE_JAR} was not made of the sources in {build.MAIN.sources}"
     return None
+
+
+def benchmark_files(root: Path) -> dict[str, str]:
+    """Returns what `headrace bench` needs, with its place in the wheel; results stay in the repository."""
+    folder = root / "benchmarks"
+    files = (path for path in folder.rglob("*") if path.is_file())
+    left_out = {"__pycache__", "results"}
+    return {
+        str(path): f"headrace/benchmarks/{path.relative_to(folder).as_posix()}"
+        for path in sorted(files)
+        if not left_out & set(path.relative_to(folder).parts)
+    }
 
 
 def _load(path: Path) -> ModuleType:

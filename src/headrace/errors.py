@@ -14,6 +14,8 @@
     ├── SettingConflictError         a user's setting contradicts what the engine needs
     ├── ApplicationNotFoundError     the application to run is not there
     ├── JavaMissingError             no usable Java
+    ├── ExtraMissingError            a command needs packages that are not installed
+    ├── BenchmarksMissingError       the programs of `headrace bench` are not there
     ├── DownloadError                jars that Headrace needs at run time
     │   ├── ResolveError             they could not be fetched
     │   └── ChecksumError            a jar is not the one that was pinned
@@ -194,6 +196,34 @@ class JavaMissingError(HeadraceError):
     def __init__(self, looked: str) -> None:
         """Says where Java was looked for."""
         super().__init__(looked=looked)
+
+
+class ExtraMissingError(HeadraceError):
+    """A command needs packages that are not installed."""
+
+    condition = "EXTRA_MISSING"
+    template = (
+        "`headrace {command}` needs packages that are not installed: {packages}. Nothing was started. "
+        "Run `pip install 'headrace[{command}]'`."
+    )
+
+    def __init__(self, command: str, packages: str) -> None:
+        """Names the command, which is also the name of the extra, and the packages."""
+        super().__init__(command=command, packages=packages)
+
+
+class BenchmarksMissingError(HeadraceError):
+    """The programs of `headrace bench` are not there."""
+
+    condition = "BENCHMARKS_MISSING"
+    template = (
+        "The programs of `headrace bench` are not in {places}. Nothing was started. Reinstall headrace, or clone its "
+        "repository and run `make setup` there."
+    )
+
+    def __init__(self, places: str) -> None:
+        """Names the folders where they were expected."""
+        super().__init__(places=places)
 
 
 class DownloadError(HeadraceError):

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from headrace.cli import produce, tail
+from headrace.cli import bench, produce, tail
 from headrace.cli.main import COMMANDS, Command, main
-from headrace.errors import KafkaNotRunningError
+from headrace.errors import BenchmarksMissingError, ExtraMissingError, KafkaNotRunningError
 from headrace.local import Record
 
 if TYPE_CHECKING:
@@ -23,7 +26,7 @@ def _no_broker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     "words",
     [
         [],
-        *([command.NAME] for command in COMMANDS),
+        *([command.NAME] for command in COMMANDS if command is not bench),
         *(["kafka", action] for action in ("start", "stop", "status")),
         *(["topics", action] for action in ("list", "create", "describe", "delete")),
     ],
@@ -94,3 +97,58 @@ def test_without_a_separator_a_line_is_a_value() -> None:
 )
 def test_a_record_becomes_a_line(record: Record, line: bytes) -> None:
     assert tail.format_record(record, b":") == line
+
+
+def bench_with(program: str, folder: Path, words: list[str]) -> subprocess.Popen[str]:
+    """Runs `headrace bench` with a program of the test's own; it takes the place of its process."""
+    (folder / "bench.py").write_text(program)
+    code = "import sys; from pathlib import Path; from headrace.cli import bench, main; "
+    code += "bench._PLACES = (Path(sys.argv[1]),); sys.exit(main.main(['bench', *sys.argv[2:]]))"
+    return subprocess.Popen([sys.executable, "-c", code, str(folder), *words], stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["--help"], ["--rate", "5", "7", "--list", "-x"], ["a", "--", "b"]], ids=" ".join
+)
+def test_every_word_behind_bench_is_for_its_program(words: list[str], tmp_path: Path) -> None:
+    program = "import sys; print(sys.argv[1:]); sys.exit(7)"
+    with bench_with(program, tmp_path, words) as process:
+        out, _ = process.communicate(timeout=30)
+    assert (out, process.returncode) == (f"{words}\n", 7)
+
+
+def test_ctrl_c_ends_the_program_of_bench_and_its_code_is_kept(tmp_path: Path) -> None:
+    program = """
+import signal, sys
+try:
+    print("waits", flush=True)
+    signal.pause()
+except KeyboardInterrupt:
+    sys.exit(5)
+"""
+    with bench_with(program, tmp_path, []) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "waits\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 5
+
+
+def test_bench_names_the_packages_that_it_misses(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bench, "_PACKAGES", {"sys": "here", "no_such_module": "not-here"})
+    assert main(["bench", "--list"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"headrace bench: [{ExtraMissingError.condition}] ")
+    assert "not installed: not-here." in line
+    assert "`pip install 'headrace[bench]'`" in line
+
+
+def test_bench_says_where_it_looked_for_its_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bench, "_PLACES", (tmp_path / "a", tmp_path / "b"))
+    assert main(["bench"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"headrace bench: [{BenchmarksMissingError.condition}] ")
+    assert f"{tmp_path / 'a'} or {tmp_path / 'b'}" in line

@@ -98,3 +98,12 @@ def test_the_manifest_is_the_first_entry(module: object, tmp_path: Path) -> None
     del module
     with zipfile.ZipFile(tmp_path / "jars" / "headrace-engine.jar") as archive:
         assert archive.namelist() == ["META-INF/MANIFEST.MF", "Thing.class"]
+
+
+def test_the_wheel_holds_the_benchmarks_but_not_their_results(tmp_path: Path) -> None:
+    for name in ("bench.py", "harness/page.html", "results/base.json", "harness/__pycache__/page.pyc"):
+        path = tmp_path / "benchmarks" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    placed = {Path(path).name: place for path, place in hatch_build.benchmark_files(tmp_path).items()}
+    assert placed == {"bench.py": "headrace/benchmarks/bench.py", "page.html": "headrace/benchmarks/harness/page.html"}
