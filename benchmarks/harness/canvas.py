@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -22,6 +23,8 @@ WIDTH = 10.0
 PNG_DPI = 144
 # Of the height of an axis, for a line of text.
 _LINE = 0.058
+# Letters beside a plot.
+_LONGEST_LINE = 28
 
 
 def blank(theme: Theme, title: str, below: str, *, rows: int = 1, height: float = 5.4) -> tuple[Figure, list[Axes]]:
@@ -83,8 +86,9 @@ def name_lines(axes: Axes, ends: Sequence[tuple[str, float, Style]], theme: Them
     """
     place = axes.transData + axes.transAxes.inverted()
     heights = [float(place.transform((1.0, end))[1]) for _, end, _ in ends]
-    for (name, end, style), height, moved in zip(ends, heights, apart(heights, _LINE), strict=True):
-        del end
+    names = [wrapped(name) for name, _, _ in ends]
+    gap = _LINE * max(1 + name.count("\n") for name in names)
+    for name, (_, _, style), height, moved in zip(names, ends, heights, apart(heights, gap), strict=True):
         axes.plot(
             [1.005, 1.03],
             [height, moved],
@@ -103,3 +107,8 @@ def name_lines(axes: Axes, ends: Sequence[tuple[str, float, Style]], theme: Them
             fontsize=10,
             fontweight="bold" if style.colour == theme.ours else "normal",
         )
+
+
+def wrapped(name: str) -> str:
+    """Breaks a name so that it fits beside a plot."""
+    return textwrap.fill(name, _LONGEST_LINE)

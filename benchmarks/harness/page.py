@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from harness import palette
 from harness.findings import MEASURED, POINTS
-from harness.wording import COLUMNS, LEGEND, NOTHING, comparisons, described, figure, machines, rows, sentence
+from harness.wording import COLUMNS, LEGEND, NOTHING, company, comparisons, described, figure, machines, rows, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -89,6 +89,7 @@ def _case(findings: Findings, case: Case) -> str:
             _list("Certain", words.certain),
             _list("Too close to call", words.close),
             _folded("The others among themselves", _list("Certain", words.rest)) if words.rest else "",
+            f'<p class="faint">{escape(company(findings, case))}.</p>' if company(findings, case) else "",
             *(_details(cell) for cell in findings.of_case(case)),
         ]
     )

@@ -175,7 +175,8 @@ def _draw_windows(axes: Axes, cell: Cell, style: Style, theme: Theme) -> None:
     axes.vlines(commits, 0, 1, transform=across, color=theme.faint, linewidth=0.6, linestyle=":")
     axes.plot(commits, [0] * len(commits), "^", transform=across, color=theme.ink, markersize=4, clip_on=False)
     weight = "bold" if style.colour == theme.ours else "normal"
-    axes.text(1.012, 0.5, cell.title, transform=axes.transAxes, va="center", color=style.colour, fontweight=weight)
+    name = canvas.wrapped(cell.title)
+    axes.text(1.012, 0.5, name, transform=axes.transAxes, va="center", color=style.colour, fontweight=weight)
 
 
 def _draw_against(findings: Findings, axis: Axis, cells: list[Cell], title: str, theme: Theme) -> Figure:
@@ -209,7 +210,10 @@ def _draw_cost(findings: Findings, cells: list[Cell], title: str, theme: Theme) 
     styles = _styles(findings, theme)
     costs = [cell.cpu_s_per_million or 0.0 for cell in cells]
     bars = axes.barh(
-        [cell.title for cell in cells], costs, color=[styles[cell.engine].colour for cell in cells], height=0.62
+        [canvas.wrapped(cell.title) for cell in cells],
+        costs,
+        color=[styles[cell.engine].colour for cell in cells],
+        height=0.62,
     )
     axes.bar_label(bars, [figure(cost) for cost in costs], padding=5, color=theme.ink)
     axes.grid(visible=False, axis="y")

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from harness import findings as results
-from harness.wording import COLUMNS, LEGEND, comparisons, described, machines, rows, sentence
+from harness.wording import COLUMNS, LEGEND, company, comparisons, described, machines, rows, sentence
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -68,6 +68,8 @@ def _notes(findings: Findings, case: Case) -> list[str]:
         lines += ["Certain:", *(f"  {line}" for line in words.certain)]
     if words.close:
         lines += ["Too close to call:", *(f"  {line}" for line in words.close)]
+    if beside := company(findings, case):
+        lines.append(f"{beside}.")
     return lines
 
 
@@ -89,12 +91,12 @@ def _markdown(findings: Findings, case: Case) -> str:
         f"|---|{'---:|' * (len(columns) - 1)}",
     ]
     for row in rows(findings, case):
-        title = f"**{row.title}**" if row.is_ours else row.title
+        title = f"**{_escaped(row.title)}**" if row.is_ours else _escaped(row.title)
         points = (
             f"{median} ({spread})" if spread else median
             for median, spread in zip(row.medians, row.spreads, strict=True)
         )
-        lines.append(f"| {' | '.join((_escaped(title), *points, *row.ratios, row.cpu, row.slots))} |")
+        lines.append(f"| {' | '.join((title, *points, *row.ratios, row.cpu, row.slots))} |")
     notes = [
         f"- {_escaped(f'{row.title} {row.note}' if row.note else f'{row.title}: {row.verdict}')}"
         for row in rows(findings, case)
@@ -103,6 +105,8 @@ def _markdown(findings: Findings, case: Case) -> str:
     words = comparisons(findings, case)
     notes += [f"- {_escaped(line)}" for line in words.certain]
     notes += [f"- Too close to call, {_escaped(line)}" for line in words.close]
+    if beside := company(findings, case):
+        notes.append(f"- {beside}")
     return "\n".join([*lines, "", *notes]) if notes else "\n".join(lines)
 
 

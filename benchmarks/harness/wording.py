@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
+from statistics import median
 from typing import TYPE_CHECKING
 
 from harness.findings import CANNOT, HEADRACE, MEASURED, POINTS
@@ -185,6 +186,19 @@ def _sentences(pairs: list[Ranking], titles: Mapping[str, str], *, close: bool =
         verb = f"may be {how} than" if close else f"is {how} than"
         lines.append(f"{point}: {titles.get(engine, engine)} {verb} {others}")
     return lines
+
+
+def company(findings: Findings, case: Case) -> str:
+    """Says what else ran beside the engines of a case; empty if nothing did run."""
+    windows = [(cell.window_s, window.said) for cell in findings.of_case(case) for window in cell.usable]
+    harness = [said["harness_cpu_s"] / seconds for seconds, said in windows if "harness_cpu_s" in said]
+    foreign = [said["foreign_cpu"] for _, said in windows if "foreign_cpu" in said]
+    if not (harness and foreign):
+        return ""
+    return (
+        f"Beside the engine, the broker, generator, consumer and checks used {median(harness):.2f} processors; "
+        f"others used {median(foreign):.0%} of the machine, {max(foreign):.0%} at most"
+    )
 
 
 def machines(findings: Findings) -> list[str]:
