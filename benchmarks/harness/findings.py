@@ -69,6 +69,8 @@ class Cell:
     cpu_s_per_million: float | None
     versions: Mapping[str, str]
     settings: Mapping[str, str]
+    highest: Mapping[str, Any]
+    recovery: Mapping[str, Any]
 
     @property
     def usable(self) -> tuple[Window, ...]:
@@ -200,6 +202,8 @@ def _cell(said: Mapping[str, Any]) -> Cell:
         cpu_s_per_million=said.get("cpu_s_per_million"),
         versions=said.get("versions") or {},
         settings=said.get("settings") or {},
+        highest=said.get("highest") or {},
+        recovery=said.get("recovery") or {},
     )
 
 

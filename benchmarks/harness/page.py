@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from harness import palette
 from harness.findings import MEASURED, POINTS
+from harness.trials import TRIALS, TRIALS_LEGEND, trials
 from harness.wording import COLUMNS, LEGEND, NOTHING, company, comparisons, described, figure, machines, rows, sentence
 
 if TYPE_CHECKING:
@@ -89,10 +90,19 @@ def _case(findings: Findings, case: Case) -> str:
             _list("Certain", words.certain),
             _list("Too close to call", words.close),
             _folded("The others among themselves", _list("Certain", words.rest)) if words.rest else "",
+            _trials(findings, case),
             f'<p class="faint">{escape(company(findings, case))}.</p>' if company(findings, case) else "",
             *(_details(cell) for cell in findings.of_case(case)),
         ]
     )
+
+
+def _trials(findings: Findings, case: Case) -> str:
+    lines = [
+        f'<tr><th scope="row">{escape(line[0])}</th>{"".join(f"<td>{escape(text)}</td>" for text in line[1:])}</tr>'
+        for line in trials(findings, case)
+    ]
+    return _table(TRIALS_LEGEND, TRIALS, lines) if lines else ""
 
 
 def _table(caption: str, columns: Iterable[str], lines: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from harness import findings as results
+from harness.trials import TRIALS, TRIALS_LEGEND, trials
 from harness.wording import COLUMNS, LEGEND, company, comparisons, described, machines, rows, sentence
 from rich.console import Console
 from rich.padding import Padding
@@ -34,6 +35,8 @@ def show(findings: Findings, console: Console | None = None) -> None:
         console.print(_table(findings, case))
         for line in _notes(findings, case):
             console.print(Padding(Text(line), (0, 0, 0, 2)))
+        if rest := trials(findings, case):
+            console.print(Padding(_trials(rest), (1, 0, 0, 0)))
     console.print(Padding(Text(LEGEND, style="dim"), (1, 0, 0, 0)))
 
 
@@ -46,6 +49,15 @@ def _table(findings: Findings, case: Case) -> Table:
         table.add_column(name, justify="left" if is_text else "right", no_wrap=not wraps, header_style="dim")
     for row in rows(findings, case):
         table.add_row(*_texts(row))
+    return table
+
+
+def _trials(lines: list[tuple[str, ...]]) -> Table:
+    table = Table(show_edge=False, pad_edge=False, box=None, caption=TRIALS_LEGEND, caption_justify="left")
+    for name in TRIALS:
+        table.add_column(name, justify="left" if name in ("engine", "limited by") else "right", header_style="dim")
+    for line in lines:
+        table.add_row(*line)
     return table
 
 
@@ -107,7 +119,12 @@ def _markdown(findings: Findings, case: Case) -> str:
     notes += [f"- Too close to call, {_escaped(line)}" for line in words.close]
     if beside := company(findings, case):
         notes.append(f"- {beside}")
-    return "\n".join([*lines, "", *notes]) if notes else "\n".join(lines)
+    parts = ["\n".join(lines), "\n".join(notes)]
+    if rest := trials(findings, case):
+        head = [f"| {' | '.join(TRIALS)} |", f"|---{'|---:' * (len(TRIALS) - 1)}|"]
+        body = [f"| {' | '.join(map(_escaped, line))} |" for line in rest]
+        parts += ["\n".join([*head, *body]), f"({TRIALS_LEGEND}.)"]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _escaped(text: str) -> str:

@@ -146,6 +146,17 @@ class TestTable:
     def test_without_headrace_there_are_no_ratios_to_it(self) -> None:
         assert "×" not in row(found(FLINK, CLOSE), "The flink")
 
+    def test_the_highest_rate_and_the_recovery_are_told_once(self) -> None:
+        trial = {
+            "highest": {"rate": 25_000, "limit": "the engine", "bound_ms": 1000.0, "p50": 2.0, "p99": 420.0},
+            "recovery": {"first_answer_s": 3.25, "caught_up_s": 12.5, "replayed": 4100, "lost": 0},
+        }
+        of = found(*(cell("flink", 12.0, rate=rate, **trial) for rate in (100, 1000)), HEADRACE)
+        (line,) = [line for line in text(of).splitlines() if "25,000" in line]
+        assert line.split() == [*("The", "flink", "25,000", "420", "the", "engine", "3.25", "12.5", "4,100", "0")]
+        for told in (table.as_markdown(of), as_page(of, [])):
+            assert told.count("25,000") == 1
+
 
 class TestRankings:
     def test_only_what_is_certain_is_called_faster(self) -> None:
