@@ -2,7 +2,7 @@
 """Every command and every program in the documentation, run in the order of its page.
 
 - ``bash``: each line is run, except what `PREPARED` lists; ``make`` targets only have to exist.
-- ``bash elsewhere``: meant for another machine; the command line only has to accept it.
+- ``bash elsewhere``: meant for another machine, or for an hour; the command line only has to accept it.
 - ``python``: run here, in one namespace a page, without the wait at its end; a program that a command of the page runs
   (its first line is ``# name.py``) is saved under its name instead.
 - ``text``: shown only. ``text output``: the page's commands must have printed these lines.
@@ -22,6 +22,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import bench
 import pytest
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -173,6 +174,9 @@ def parses(command: str) -> None:
     words = shlex.split(command)
     assert words[0] == "headrace"
     build_parser().parse_args(words[1:])
+    if words[1] == "bench":
+        # The command leaves every word to a program with a parser of its own.
+        bench.parser().parse_args(words[2:])
 
 
 def goes_on(command: str) -> bool:

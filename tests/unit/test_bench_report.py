@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from engines.roster import ENGINES
 from harness import curves, findings, palette, table, wording
 from harness.contestant import MOST_FOREIGN_CPU, MOST_LATENESS_P99_MS
 from harness.histogram import Histogram
@@ -307,6 +308,11 @@ class TestDocumentation:
     def test_the_tables_on_the_page_are_those_of_the_result_file(self) -> None:
         page = PAGE.read_text(encoding="utf-8")
         assert table.renewed(page, ROOT) == page, "run `python benchmarks/report.py --docs docs/benchmarks.md`"
+
+    def test_the_page_says_of_every_engine_how_it_is_set_up(self) -> None:
+        rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+        named = {name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])}
+        assert named == set(ENGINES)
 
     def test_the_page_states_the_rules_that_the_harness_follows(self) -> None:
         page = " ".join(PAGE.read_text(encoding="utf-8").split())
