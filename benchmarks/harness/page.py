@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING, Protocol
 from harness import palette
 from harness.findings import MEASURED, POINTS
 from harness.trials import TRIALS, TRIALS_LEGEND, trials
-from harness.wording import COLUMNS, LEGEND, NOTHING, company, comparisons, described, figure, machines, rows, sentence
+from harness.wording import (
+    COLUMNS,
+    LEGEND,
+    NOTHING,
+    begun,
+    company,
+    comparisons,
+    described,
+    figure,
+    machines,
+    rows,
+    sentence,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -72,7 +84,7 @@ def _section(findings: Findings, workload: str, pictures: Iterable[Picture]) -> 
         [
             f'<section aria-labelledby="{escape(workload)}">',
             f'<h2 id="{escape(workload)}">{escape(workload)}</h2>',
-            f"<p>{escape(described(workload).capitalize())}.</p>",
+            f"<p>{escape(begun(described(workload)))}.</p>",
             _case(findings, base),
             *(_picture(picture) for picture in pictures if picture.workload == workload),
             *(_case(findings, case) for case in others),
@@ -85,7 +97,7 @@ def _case(findings: Findings, case: Case) -> str:
     words = comparisons(findings, case)
     return "\n".join(
         [
-            f"<h3>{escape(sentence(case).capitalize())}</h3>",
+            f"<h3>{escape(begun(sentence(case)))}</h3>",
             _table(f"{case.workload}, {sentence(case)}", COLUMNS, [_row(row) for row in rows(findings, case)]),
             _list("Certain", words.certain),
             _list("Too close to call", words.close),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from harness import findings as results
 from harness.trials import TRIALS, TRIALS_LEGEND, trials
-from harness.wording import COLUMNS, LEGEND, company, comparisons, described, machines, rows, sentence
+from harness.wording import COLUMNS, LEGEND, begun, company, comparisons, described, machines, rows, sentence
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -30,6 +30,8 @@ def show(findings: Findings, console: Console | None = None) -> None:
     console = console or Console()
     if not console.is_terminal:
         console.width = max(console.width, NARROWEST)
+    for line in machines(findings):
+        console.print(Text(line, style="dim"))
     for case in findings.cases():
         console.print()
         console.print(_table(findings, case))
@@ -89,7 +91,7 @@ def as_markdown(findings: Findings) -> str:
     """Returns the same as Markdown."""
     parts = [f"Measured {line}." for line in machines(findings)]
     for workload in findings.workloads():
-        parts.append(f"### {workload}\n\n{described(workload).capitalize()}.")
+        parts.append(f"### {workload}\n\n{begun(described(workload))}.")
         parts += [_markdown(findings, case) for case in findings.cases() if case.workload == workload]
     return "\n\n".join([*parts, f"({LEGEND}.)"]) + "\n"
 
@@ -97,7 +99,7 @@ def as_markdown(findings: Findings) -> str:
 def _markdown(findings: Findings, case: Case) -> str:
     columns = COLUMNS[:-1]
     lines = [
-        f"{sentence(case).capitalize()}:",
+        f"{begun(sentence(case))}:",
         "",
         f"| {' | '.join(columns)} |",
         f"|---|{'---:|' * (len(columns) - 1)}",

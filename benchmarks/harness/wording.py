@@ -56,7 +56,7 @@ def sentence(case: Case, *, without: str = "") -> str:
 
 def described(workload: str) -> str:
     """Says what a workload's query does."""
-    return WORKLOADS[workload].title if workload in WORKLOADS else ""
+    return WORKLOADS[workload].title if workload in WORKLOADS else "a query from outside of the catalog"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -202,9 +202,18 @@ def company(findings: Findings, case: Case) -> str:
 
 
 def machines(findings: Findings) -> list[str]:
-    """Says of each run when, where and on what it was made."""
+    """Says of each run when, of what and on what it was made."""
     return [
-        f"{run['when']}, commit {run['commit'] or 'unknown'}, "
-        + ", ".join(f"{name} {value}" for name, value in (run["machine"] or {}).items())
+        ", ".join([f"{run['when']}", f"commit {run['commit'] or 'unknown'}", *_machine(run["machine"] or {})])
         for run in findings.runs
     ]
+
+
+def _machine(said: Mapping[str, object]) -> list[str]:
+    words = {"cpus": "{} processors", "model": "{}", "memory_gb": "{} GB", "system": "{}", "broker": "Kafka {}"}
+    return [words.get(name, f"{name} {{}}").format(value) for name, value in said.items()]
+
+
+def begun(text: str) -> str:
+    """Returns a text as the begin of a sentence; what follows the first letter keeps its case."""
+    return text[:1].upper() + text[1:]
