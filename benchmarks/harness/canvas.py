@@ -87,8 +87,8 @@ def name_lines(axes: Axes, ends: Sequence[tuple[str, float, Style]], theme: Them
     place = axes.transData + axes.transAxes.inverted()
     heights = [float(place.transform((1.0, end))[1]) for _, end, _ in ends]
     names = [wrapped(name) for name, _, _ in ends]
-    gap = _LINE * max(1 + name.count("\n") for name in names)
-    for name, (_, _, style), height, moved in zip(names, ends, heights, apart(heights, gap), strict=True):
+    sizes = [_LINE * (1 + 0.75 * name.count("\n")) for name in names]
+    for name, (_, _, style), height, moved in zip(names, ends, heights, apart(heights, sizes), strict=True):
         axes.plot(
             [1.005, 1.03],
             [height, moved],

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 from harness.histogram import DIGITS, HIGHEST_US, LOWEST_US
@@ -58,28 +59,23 @@ def in_a_row(windows: Sequence[Window], length_s: float) -> tuple[list[Curve], l
     return series, commits
 
 
-def apart(places: Sequence[float], gap: float) -> list[float]:
-    """Moves places as little as needed for neighbours to be a gap apart, keeping their order.
+def apart(places: Sequence[float], sizes: Sequence[float]) -> list[float]:
+    """Moves things of these sizes as little as needed for none to overlap another, keeping their order.
 
-    Neighbours that are too close form a block around their mean; blocks that meet become one.
+    Those that are too close form a block around their mean; blocks that meet become one.
     """
     order = sorted(range(len(places)), key=lambda index: places[index])
-    blocks: list[list[int]] = []
-    for index in order:
-        blocks.append([index])
-        while len(blocks) > 1 and _start(blocks[-1], places, gap) - _end(blocks[-2], places, gap) < gap:
-            last = blocks.pop()
-            blocks[-1] += last
+    # Where the middle of each would be if all stood side by side.
+    packed = list(accumulate(((sizes[low] + sizes[high]) / 2 for low, high in pairwise(order)), initial=0.0))
+    blocks: list[tuple[float, int]] = []
+    for index, middle in zip(order, packed, strict=False):
+        shift, count = places[index] - middle, 1
+        while blocks and blocks[-1][0] > shift:
+            other, others = blocks.pop()
+            shift, count = (shift * count + other * others) / (count + others), count + others
+        blocks.append((shift, count))
+    shifts = [shift for shift, count in blocks for _ in range(count)]
     moved = [0.0] * len(places)
-    for block in blocks:
-        for step, index in enumerate(block):
-            moved[index] = _start(block, places, gap) + step * gap
+    for index, middle, shift in zip(order, packed, shifts, strict=False):
+        moved[index] = middle + shift
     return moved
-
-
-def _start(block: list[int], places: Sequence[float], gap: float) -> float:
-    return sum(places[index] for index in block) / len(block) - gap * (len(block) - 1) / 2
-
-
-def _end(block: list[int], places: Sequence[float], gap: float) -> float:
-    return _start(block, places, gap) + gap * (len(block) - 1)

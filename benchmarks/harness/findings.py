@@ -7,8 +7,11 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from harness.pool import CASE, pooled
+from harness.ranking import rankings as rankings_of
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 FORMAT = 1
@@ -83,8 +86,7 @@ class Ranking:
     """Two engines in one case, the faster one first.
 
     Attributes:
-        workload: The workload.
-        axes: Whatever else of the case the file names, by name.
+        case: The case.
         point: The percentile that was compared.
         faster: An engine's name.
         slower: Another one's.
@@ -92,19 +94,12 @@ class Ranking:
         certain: Whether another run would say the same.
     """
 
-    workload: str
-    axes: Mapping[str, int]
+    case: Case
     point: str
     faster: str
     slower: str
     ratio: float
     certain: bool
-
-    def is_about(self, case: Case) -> bool:
-        """Tells whether the engines were compared in this case."""
-        return self.workload == case.workload and all(
-            getattr(case, name) == number for name, number in self.axes.items()
-        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -177,19 +172,35 @@ def _load(path: Path) -> dict[str, Any]:
 
 
 def _overlay(files: list[Mapping[str, Any]]) -> Findings:
-    cells = {(cell.case, cell.engine): cell for said in files for cell in map(_cell, said["cells"])}
-    rankings = {
-        (one.workload, *one.axes.items(), one.point, *sorted((one.faster, one.slower))): one
-        for said in files
-        for one in map(_ranking, said["rankings"])
-    }
+    cells: dict[tuple[Case, str], Cell] = {}
+    rankings: dict[tuple[object, ...], Ranking] = {}
+    for said in files:
+        made_one = pooled(said["cells"])
+        cells.update({(cell.case, cell.engine): cell for cell in map(_cell, made_one)})
+        # Made anew of the windows: what one round of a run was sure of, the whole run need not be.
+        for one in _rankings(made_one):
+            rankings[one.case, one.point, *sorted((one.faster, one.slower))] = one
     runs = tuple({name: said.get(name) for name in ("when", "commit", "command", "machine")} for said in files)
     return Findings(runs=runs, cells=tuple(cells.values()), rankings=tuple(rankings.values()))
 
 
+def _rankings(cells: Iterable[dict[str, Any]]) -> Iterator[Ranking]:
+    by_case: dict[Case, list[dict[str, Any]]] = {}
+    for cell in cells:
+        by_case.setdefault(_case(cell), []).append(cell)
+    for case, group in by_case.items():
+        for said in rankings_of(group):
+            names = ("point", "faster", "slower", "ratio", "certain")
+            yield Ranking(case=case, **{name: said[name] for name in names})
+
+
+def _case(said: Mapping[str, Any]) -> Case:
+    return Case(**{name: said[name] for name in CASE})
+
+
 def _cell(said: Mapping[str, Any]) -> Cell:
     return Cell(
-        case=Case(**{name: said[name] for name in Case.__slots__}),
+        case=_case(said),
         engine=said["engine"],
         title=said["title"],
         verdict=said["verdict"],
@@ -214,12 +225,4 @@ def _window(said: Mapping[str, Any]) -> Window:
         series=tuple((at, highest) for at, highest in said["series"]),
         commits=tuple(said["commits"]),
         usable=said["usable"],
-    )
-
-
-def _ranking(said: Mapping[str, Any]) -> Ranking:
-    return Ranking(
-        workload=said["workload"],
-        axes={name: said[name] for name in Case.__slots__ if name in said and name != "workload"},
-        **{name: said[name] for name in ("point", "faster", "slower", "ratio", "certain")},
     )

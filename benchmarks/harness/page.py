@@ -157,11 +157,8 @@ def _picture(picture: Picture) -> str:
 def _details(cell: Cell) -> str:
     """Returns what hardly anyone asks of a cell, folded up; why it cannot run is not folded."""
     parts = [_facts("Versions", cell.versions), _facts("Settings beyond the defaults", cell.settings), _windows(cell)]
-    why = (
-        ""
-        if cell.verdict == MEASURED
-        else f"<p>{escape(cell.title)} {escape(cell.verdict)}:</p><pre>{escape(cell.why)}</pre>"
-    )
+    heading = "in another round" if cell.verdict == MEASURED else cell.verdict
+    why = f"<p>{escape(cell.title)} {escape(heading)}:</p><pre>{escape(cell.why)}</pre>" if cell.why else ""
     return why + (_folded(f"{cell.title}: versions, settings, windows", "".join(parts)) if any(parts) else "")
 
 

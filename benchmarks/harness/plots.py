@@ -167,7 +167,6 @@ def _draw_windows(axes: Axes, cell: Cell, style: Style, theme: Theme) -> None:
     series, commits = curves.in_a_row(cell.usable, cell.window_s)
     for curve in series:
         at, highest = zip(*curve, strict=True)
-        axes.fill_between(at, highest, min(highest), color=style.colour, alpha=0.2, linewidth=0)
         axes.plot(at, highest, color=style.colour, linewidth=1.1)
     for start in range(1, len(series)):
         axes.axvline(start * cell.window_s, color=theme.faint, linewidth=1.0)

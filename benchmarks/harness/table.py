@@ -114,7 +114,7 @@ def _markdown(findings: Findings, case: Case) -> str:
     notes = [
         f"- {_escaped(f'{row.title} {row.note}' if row.note else f'{row.title}: {row.verdict}')}"
         for row in rows(findings, case)
-        if row.is_flawed
+        if row.is_flawed or row.note
     ]
     words = comparisons(findings, case)
     notes += [f"- {_escaped(line)}" for line in words.certain]

@@ -133,10 +133,10 @@ def _verdict(cell: Cell) -> str:
 
 
 def _note(cell: Cell) -> str:
+    reason = next((line.strip() for line in cell.why.splitlines() if line.strip()), "")
     if cell.verdict == MEASURED:
-        return ""
-    reason = next((line.strip() for line in cell.why.splitlines() if line.strip()), "no reason given")
-    return f"cannot: {reason}" if cell.verdict == CANNOT else f"{cell.verdict}: {reason}"
+        return f"in another round: {reason}" if reason else ""
+    return f"{cell.verdict}: {reason or 'no reason given'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ def comparisons(findings: Findings, case: Case) -> Comparisons:
     """Returns the rankings of a case in words, percentile by percentile, the fastest engine first."""
     order = {cell.engine: place for place, cell in enumerate(findings.of_case(case))}
     about = sorted(
-        (one for one in findings.rankings if one.is_about(case)),
+        (one for one in findings.rankings if one.case == case),
         key=lambda one: (POINTS.index(one.point), order.get(one.faster, 0), order.get(one.slower, 0)),
     )
     ours = [one for one in about if HEADRACE in (one.faster, one.slower)]

@@ -195,6 +195,19 @@ class TestFiles:
         assert [one.ratio for one in of.rankings if one.point == "p99"] == [2.38]
         assert [run["when"] for run in of.runs] == ["2026-11-16", "2026-11-17"]
 
+    def test_the_rounds_of_one_run_are_made_one(self) -> None:
+        again = (cell("headrace", 8.0, 9.0, highest={"rate": 5}), cell("flink", verdict="cannot", why="it died"))
+        of = found(HEADRACE, FLINK, *again)
+        ours, flink = of.cells
+        assert (ours.median["p99"], ours.spread["p99"], len(ours.windows)) == (2.2, (2.0, 9.0), 5)
+        assert (ours.highest, ours.cpu_s_per_million) == ({"rate": 5}, 5000.0)
+        assert (flink.verdict, flink.median["p99"]) == ("measured", 12.6)
+        assert "The flink in another round: it died" in text(of)
+
+    def test_one_slow_round_takes_certainty_away(self) -> None:
+        assert any(one.certain for one in found(HEADRACE, FLINK).rankings)
+        assert not any(one.certain for one in found(HEADRACE, FLINK, cell("headrace", 12.5)).rankings)
+
     @pytest.mark.parametrize("content", ["{", "[]", '{"format": 2}'])
     def test_another_file_is_refused_by_its_name(self, content: str, tmp_path: Path) -> None:
         path = tmp_path / "other.json"
@@ -221,11 +234,15 @@ class TestFigures:
         )
         assert curve == sorted(curve)
 
-    @given(st.lists(st.floats(0, 1), max_size=12), st.floats(0.001, 0.2))
-    def test_names_beside_lines_keep_their_order_and_distance(self, places: list[float], gap: float) -> None:
-        moved = curves.apart(places, gap)
-        ordered = [moved[index] for index in sorted(range(len(places)), key=lambda index: places[index])]
-        assert all(after - before >= gap - 1e-9 for before, after in pairwise(ordered))
+    @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0.001, 0.2)), max_size=12))
+    def test_names_beside_lines_keep_their_order_and_distance(self, names: list[tuple[float, float]]) -> None:
+        moved = curves.apart([place for place, _ in names], [size for _, size in names])
+        ordered = sorted(zip(names, moved, strict=True), key=lambda pair: pair[0][0])
+        for ((_, below), low), ((_, above), high) in pairwise(ordered):
+            assert high - low >= (below + above) / 2 - 1e-9
+
+    def test_names_that_do_not_meet_stay_where_they_are(self) -> None:
+        assert curves.apart([0.9, 0.1, 0.5], [0.1, 0.2, 0.3]) == pytest.approx([0.9, 0.1, 0.5])
 
 
 @dataclass(frozen=True, slots=True)
