@@ -62,13 +62,11 @@ def shuffles(payments: DataFrame, partitions: int) -> DataFrame:
     return count(payments.repartition(partitions, "merchant"), partitions)
 
 
-@sf.udf("long")
 def score(cents: int) -> int:
     """What a Python function computes."""
     return (cents * 37 + 11) % 1000
 
 
-@sf.pandas_udf("long")  # type: ignore[call-overload, untyped-decorator]
 def pandas_score(cents: pd.Series) -> pd.Series:
     """The same in pandas."""
     return (cents * 37 + 11) % 1000
@@ -95,12 +93,15 @@ class RunningTotal(StatefulProcessor):
 
 def udf(payments: DataFrame, _partitions: int) -> DataFrame:
     """Calls a Python function on each amount."""
-    return answers(payments.withColumn("score", score("cents")), "id", "score")
+    # Made here and not by a decorator above: only when there is a session does Spark use Arrow, which is its default.
+    scored = sf.udf(score, "long")
+    return answers(payments.withColumn("score", scored("cents")), "id", "score")
 
 
 def pandas(payments: DataFrame, _partitions: int) -> DataFrame:
     """Calls a pandas function on the amounts."""
-    return answers(payments.withColumn("score", pandas_score("cents")), "id", "score")
+    scored = sf.pandas_udf(pandas_score, "long")  # type: ignore[call-overload]  # PySpark has types for its own only.
+    return answers(payments.withColumn("score", scored("cents")), "id", "score")
 
 
 def state(payments: DataFrame, _partitions: int) -> DataFrame:
@@ -154,9 +155,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--partitions", type=int, required=True, help="tasks behind a repartition")
     for name in ("bootstrap", "source", "sink", "checkpoint"):
         parser.add_argument(f"--{name}", required=True)
-    parser.add_argument(
-        "--sink-option", action="append", default=[], metavar="K=V", help="a further option of the sink"
-    )
     return parser.parse_args()
 
 
