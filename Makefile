@@ -30,14 +30,21 @@ check: setup ## lint, types, layers and unit tests; under two minutes
 	$(BIN)/lint-imports
 	$(BIN)/pytest tests/unit
 
-test: check ## everything in tests/, against a real Spark and a real Kafka
-	$(BIN)/pytest tests --ignore=tests/unit
+# The tests start some sixty JVMs, each for seconds: what is compiled for hours of use would never pay.
+ARCHIVE := $(CURDIR)/build/spark-classes.jsa
+QUICK_JVM := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:SharedArchiveFile=$(ARCHIVE) -Xlog:disable
+
+test: check $(ARCHIVE) ## everything in tests/, against a real Spark and a real Kafka
+	JAVA_TOOL_OPTIONS="$(QUICK_JVM)" $(BIN)/pytest tests --ignore=tests/unit --numprocesses=2 --dist=loadfile
+
+$(ARCHIVE): $(INSTALLED) tests/class_archive.py
+	@$(BIN)/python tests/class_archive.py $@
 
 demo: setup ## card fraud, first in micro-batch, then in real-time mode (ARGS="--seconds 60")
 	@$(BIN)/python examples/demo $(ARGS)
 
 bench: setup ## measure latency; results go to benchmarks/results
-	@$(BIN)/python benchmarks/compare.py $(ARGS)
+	@$(BIN)/python benchmarks/bench.py $(ARGS)
 
 lock: setup ## renew requirements/dev.txt and the locks of the jars
 	@$(BIN)/python requirements/lock.py

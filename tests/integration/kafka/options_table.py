@@ -211,6 +211,7 @@ SINK = (
     _refused("kafka.key.serializer", "x.Y"),
     _refused("kafka.value.serializer", "x.Y"),
     _refused("kafka.transactional.id", "me"),
+    _refused("delivery", "exactly-once"),
     Option(
         name="kafka.partitioner.class",
         good="org.apache.kafka.clients.producer.RoundRobinPartitioner",

@@ -26,6 +26,8 @@ private[kafka] object SinkOptions {
     options.refuse("kafka.key.serializer", "keys are written as bytes; use DataFrame operations to encode them.")
     options.refuse("kafka.value.serializer", "values are written as bytes; use DataFrame operations to encode them.")
     options.refuse("kafka.transactional.id", "it belongs to the delivery guarantee of the sink.")
+    // Whoever asks for a promise must not believe that it is kept.
+    options.refuse("delivery", "results are delivered at least once, and nothing else can be chosen yet.")
     options.checkClient(ProducerConfig.configDef())
     // A column 'headers' is written with or without it, as Spark's connector does; a wrong value is still a mistake.
     options.boolean("includeHeaders", default = false): Unit

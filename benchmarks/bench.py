@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures latency: every engine on the same broker, topics, partitions and checkpoint interval, in the same run.
+
+Without arguments: Headrace and three rivals on two workloads, in at most 15 minutes on two cores. The result is
+written as JSON with a report beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from axes import all_rounds
+from engines.roster import ENGINES
+from harness.findings import read
+from harness.report import write
+from harness.results import Result
+from harness.round import Round, measure
+from harness.table import show
+from workloads.catalog import WORKLOADS
+from workloads.records import Load
+
+from headrace.local import Broker
+
+HERE = Path(__file__).parent
+SHORT_WORKLOADS = ("stateless", "count")
+INTERRUPTED = 130
+SHORT_ENGINES = ("hop", "headrace", "stock", "micro-batch", "flink")
+
+
+def main() -> int:
+    """Measures what the arguments name, prints the table and writes the result."""
+    arguments = parser().parse_args()
+    if arguments.list:
+        _list()
+        return 0
+    rounds = list(all_rounds(_rounds(arguments)[0])) if arguments.all else _rounds(arguments)
+    folder = Path(tempfile.mkdtemp(prefix="headrace-bench-"))
+    result = Result(command="headrace bench " + shlex.join(sys.argv[1:]))
+    try:
+        with Broker() as broker:
+            for number, plan in enumerate(rounds, 1):
+                _say(f"round {number} of {len(rounds)}: {plan.workload.name}: {plan.workload.title}")
+                result.add(measure(plan, broker, folder, _say))
+                result.write(arguments.out)
+    except KeyboardInterrupt:
+        _say("interrupted; finished rounds are kept")
+        return INTERRUPTED
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    findings = read([result.write(arguments.out)])
+    show(findings)
+    print(f"report: {write(findings, arguments.out)}")
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """Returns the parser of the command line."""
+    made = argparse.ArgumentParser(
+        prog="headrace bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = made.add_argument
+    add("--workload", nargs="+", choices=WORKLOADS, default=SHORT_WORKLOADS, metavar="NAME", help="see --list")
+    add("--engine", nargs="+", choices=ENGINES, default=SHORT_ENGINES, metavar="NAME", help="see --list")
+    add("--rate", nargs="+", type=int, default=[1000], metavar="N", help="records per second (1000)")
+    add("--size", nargs="+", type=int, default=[100], metavar="BYTES", help="bytes of a record's value (100)")
+    add("--keys", nargs="+", type=int, default=[1000], metavar="N", help="distinct keys (1000)")
+    add("--checkpoint", nargs="+", type=_milliseconds, default=[5000], metavar="TIME", help="interval (5s)")
+    add("--partitions", type=int, default=2, metavar="N", help="partitions of each topic (2)")
+    add("--windows", type=int, default=4, metavar="N", help="measured windows of each engine (4)")
+    add("--window", type=float, default=10, metavar="SECONDS", help="length of a window (10)")
+    add("--warm-up", type=float, default=20, metavar="SECONDS", help="load on each engine that is cut off (20)")
+    add("--highest", action="store_true", help="also search for the highest rate that each engine sustains")
+    add("--recovery", action="store_true", help="also kill each engine under load and see how it comes back")
+    add("--all", action="store_true", help="the committed table: one axis at a time around the base case; hours")
+    add("--out", type=Path, default=HERE / "results" / "latest", metavar="DIR", help="where the result goes")
+    add("--list", action="store_true", help="print workloads and engines")
+    return made
+
+
+def _milliseconds(text: str) -> int:
+    for unit, factor in {"ms": 1, "s": 1000, "min": 60_000}.items():
+        number = text.removesuffix(unit).strip()
+        if text.endswith(unit) and number.isdigit():
+            return int(number) * factor
+    message = f"{text!r} is not a time such as 500ms, 5s or 1min"
+    raise argparse.ArgumentTypeError(message)
+
+
+def _rounds(arguments: argparse.Namespace) -> list[Round]:
+    """Engines keep running while rate and size change; other axes need a start of their own."""
+    return [
+        Round(
+            workload=WORKLOADS[workload],
+            engines=[ENGINES[name]() for name in arguments.engine],
+            loads=[Load(rate=rate, size=size, keys=keys) for rate in arguments.rate for size in arguments.size],
+            checkpoint_ms=checkpoint_ms,
+            partitions=arguments.partitions,
+            window_s=arguments.window,
+            warm_up_s=arguments.warm_up,
+            windows=arguments.windows,
+            highest=arguments.highest,
+            recovery=arguments.recovery,
+        )
+        for workload in arguments.workload
+        for checkpoint_ms in arguments.checkpoint
+        for keys in arguments.keys
+    ]
+
+
+def _list() -> None:
+    print("workloads")
+    for workload in WORKLOADS.values():
+        print(f"  {workload.name:14} {workload.title}")
+    print("engines")
+    for name, engine in ENGINES.items():
+        print(f"  {name:14} {engine().title}")
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

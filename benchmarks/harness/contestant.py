@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One engine in a round: its process, its ledger, its results."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from harness.histogram import POINTS
+from harness.ledger import Ledger
+
+if TYPE_CHECKING:
+    from engines.engine import Engine, Job
+    from harness.generator import Lateness
+    from harness.ledger import Measured
+    from harness.running import Running
+    from workloads.records import Load
+    from workloads.workload import Workload
+
+# A share of all processors; more than this in other hands, and the tail is theirs.
+MOST_FOREIGN_CPU = 0.10
+# A latency counts from the intended time; a generator that was late itself has spoilt the tail.
+MOST_LATENESS_P99_MS = 10.0
+
+
+@dataclass(slots=True)
+class Contestant:
+    """An engine that takes part in a round, or the reason why it does not."""
+
+    engine: Engine
+    job: Job
+    workload: Workload
+    running: Running | None = None
+    why_not: str = ""
+    ledger: Ledger = field(init=False)
+    windows: dict[Load, list[dict[str, Any]]] = field(default_factory=dict)
+    findings: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Opens the ledger."""
+        self.ledger = Ledger(self.workload)
+
+    def enter(self, measured: Measured, lateness: Lateness, cpu: dict[str, float]) -> dict[str, Any]:
+        """Keeps the result of a window and returns it."""
+        start, end = measured.sent.start_s, measured.sent.due_s(measured.sent.first + measured.sent.count)
+        usable = cpu["foreign_cpu"] <= MOST_FOREIGN_CPU and lateness.p99 <= MOST_LATENESS_P99_MS
+        window = {
+            "start": round(start, 3),
+            "records": measured.records,
+            "duplicates": measured.duplicates,
+            **{point: round(value, 3) for point, value in measured.histogram.percentiles_ms().items()},
+            "generator_late_ms": {"p99": round(lateness.p99, 2), "max": round(lateness.highest, 2)},
+            **cpu,
+            "usable": usable,
+            "commits": [round(at - start, 2) for at in self.engine.commits(self.job) if start <= at <= end],
+            "series": measured.series,
+            "histogram": measured.histogram.encoded(),
+        }
+        self.windows.setdefault(measured.sent.load, []).append(window)
+        return window
+
+    def cell(self, load: Load) -> dict[str, Any]:
+        """Returns what the result file says of this engine under a load."""
+        windows = self.windows.get(load, [])
+        usable = [window for window in windows if window["usable"]]
+        verdict, why = "measured", ""
+        if self.why_not and not windows:
+            verdict, why = "cannot", self.why_not
+        elif len(usable) < math.ceil(len(windows) / 2):
+            verdict, why = "unusable", f"{len(windows) - len(usable)} of {len(windows)} windows had company"
+        elif self.why_not:
+            verdict, why = "cannot", f"after {len(windows)} windows: {self.why_not}"
+        of = usable or windows
+        return {
+            "workload": self.job.workload,
+            "engine": self.engine.name,
+            "title": self.engine.title,
+            "rate": load.rate,
+            "size": load.size,
+            "keys": load.keys,
+            "partitions": self.job.partitions,
+            "checkpoint_ms": self.job.checkpoint_ms,
+            "verdict": verdict,
+            "why": why,
+            "slots": self.engine.slots(self.job),
+            "versions": self.engine.versions() if windows else {},
+            "settings": self.engine.settings(self.job),
+            "median": {point: median(window[point] for window in of) for point in POINTS} if of else {},
+            "spread": {point: _spread([window[point] for window in of]) for point in POINTS} if of else {},
+            "cpu_s_per_million": _cost(of) if of else None,
+            **self.findings,
+            "windows": windows,
+        }
+
+
+def _spread(values: list[float]) -> tuple[float, float]:
+    return min(values), max(values)
+
+
+def _cost(windows: list[dict[str, Any]]) -> float:
+    seconds: float = sum(window["engine_cpu_s"] for window in windows)
+    records: int = sum(window["records"] for window in windows)
+    return round(seconds / records * 1_000_000, 1)

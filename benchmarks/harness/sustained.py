@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The highest rate that an engine sustains: its p99 stays bounded for a minute."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from harness.contestant import MOST_LATENESS_P99_MS
+from harness.stage import DroppedError
+
+if TYPE_CHECKING:
+    from harness.contestant import Contestant
+    from harness.stage import Stage
+    from workloads.records import Load
+
+BOUND_MS = 1000.0
+STEP = 1.5
+STEP_S = 10.0
+CONFIRM_S = 60.0
+# How much lower the next try is when a rate was not held for a minute.
+BACK = 0.8
+PATIENCE_S = 180.0
+
+
+def highest(stage: Stage, contestant: Contestant, load: Load) -> dict[str, Any]:
+    """Raises the rate step by step until p99 leaves its bound, then goes back to a rate that holds for a minute.
+
+    Raises:
+        DroppedError: The engine died or lost records.
+    """
+    rate, limit = load.rate, ""
+    while not limit:
+        window = stage.window(contestant, replace(load, rate=rate), STEP_S, PATIENCE_S)
+        if window["generator_late_ms"]["p99"] > MOST_LATENESS_P99_MS:
+            limit = "the generator on this machine"
+        elif window["p99"] > BOUND_MS:
+            limit = "the engine"
+        else:
+            rate = int(rate * STEP)
+    while rate > load.rate:
+        rate = int(rate * BACK)
+        window = stage.window(contestant, replace(load, rate=rate), CONFIRM_S, PATIENCE_S)
+        if window["p99"] <= BOUND_MS:
+            return {"rate": rate, "limit": limit, "bound_ms": BOUND_MS, "p50": window["p50"], "p99": window["p99"]}
+    message = f"p99 is above {BOUND_MS:.0f} ms at {load.rate} records per second already"
+    raise DroppedError(message)
