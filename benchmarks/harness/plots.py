@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+# More commits than this in a window are a texture, not events.
+_MOST_COMMITS = 12
+# Enough to see what comes back; an engine that was measured in many rounds would press the others into a corner.
+_MOST_WINDOWS = 4
 _PERCENTILES = (0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 
 
@@ -158,21 +162,26 @@ def _draw_over_time(findings: Findings, cells: list[Cell], title: str, theme: Th
         _draw_windows(axes, cell, styles[cell.engine], theme)
     lows, highs = zip(*(axes.dataLim.intervaly for axes in rows), strict=True)
     rows[0].set_ylim(min(lows) / 1.5, max(highs) * 1.5)
-    rows[0].set_xlim(0, max(len(cell.usable) * cell.window_s for cell in cells))
-    rows[-1].set_xlabel("seconds under load, window after window; each point is the slowest record of 0.1 s; ▴ commit")
+    rows[0].set_xlim(0, max(len(cell.usable[:_MOST_WINDOWS]) * cell.window_s for cell in cells))
+    rows[-1].set_xlabel(
+        "seconds under load, window after window; each point is the slowest record of 0.1 s; ▴ or | commit"
+    )
     return drawn
 
 
 def _draw_windows(axes: Axes, cell: Cell, style: Style, theme: Theme) -> None:
-    series, commits = curves.in_a_row(cell.usable, cell.window_s)
+    series, commits = curves.in_a_row(cell.usable[:_MOST_WINDOWS], cell.window_s)
     for curve in series:
         at, highest = zip(*curve, strict=True)
         axes.plot(at, highest, color=style.colour, linewidth=1.1)
     for start in range(1, len(series)):
         axes.axvline(start * cell.window_s, color=theme.faint, linewidth=1.0)
     across = axes.get_xaxis_transform()
-    axes.vlines(commits, 0, 1, transform=across, color=theme.faint, linewidth=0.6, linestyle=":")
-    axes.plot(commits, [0] * len(commits), "^", transform=across, color=theme.ink, markersize=4, clip_on=False)
+    if len(commits) <= _MOST_COMMITS * len(series):
+        axes.vlines(commits, 0, 1, transform=across, color=theme.faint, linewidth=0.6, linestyle=":")
+        axes.plot(commits, [0] * len(commits), "^", transform=across, color=theme.ink, markersize=4, clip_on=False)
+    else:
+        axes.plot(commits, [0] * len(commits), "|", transform=across, color=theme.faint, markersize=4, clip_on=False)
     weight = "bold" if style.colour == theme.ours else "normal"
     name = canvas.wrapped(cell.title)
     axes.text(1.012, 0.5, name, transform=axes.transAxes, va="center", color=style.colour, fontweight=weight)
