@@ -43,7 +43,7 @@ $(ARCHIVE): $(INSTALLED) tests/class_archive.py
 demo: setup ## card fraud, first in micro-batch, then in real-time mode (ARGS="--seconds 60")
 	@$(BIN)/python examples/demo $(ARGS)
 
-bench: setup ## measure latency; results go to benchmarks/results
+bench: setup ## measure latency; results go to bench-results
 	@$(BIN)/python benchmarks/bench.py $(ARGS)
 
 lock: setup ## renew requirements/dev.txt and the locks of the jars

@@ -26,7 +26,6 @@ from workloads.records import Load
 
 from headrace.local import Broker
 
-HERE = Path(__file__).parent
 SHORT_WORKLOADS = ("stateless", "count")
 INTERRUPTED = 130
 SHORT_ENGINES = ("hop", "headrace", "stock", "micro-batch", "flink")
@@ -77,7 +76,7 @@ def parser() -> argparse.ArgumentParser:
     add("--highest", action="store_true", help="also search for the highest rate that each engine sustains")
     add("--recovery", action="store_true", help="also kill each engine under load and see how it comes back")
     add("--all", action="store_true", help="the committed table: one axis at a time around the base case; hours")
-    add("--out", type=Path, default=HERE / "results" / "latest", metavar="DIR", help="where the result goes")
+    add("--out", type=Path, default=Path("bench-results"), metavar="DIR", help="where the result goes (bench-results)")
     add("--list", action="store_true", help="print workloads and engines")
     return made
 

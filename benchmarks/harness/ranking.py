@@ -7,6 +7,8 @@ from itertools import permutations
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from harness.pool import CASE
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -33,7 +35,7 @@ def rankings(cells: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _load(cell: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(cell[name] for name in ("workload", "rate", "size", "keys", "partitions", "checkpoint_ms"))
+    return tuple(cell[name] for name in CASE)
 
 
 def _ranking(point: str, faster: dict[str, Any], slower: dict[str, Any]) -> dict[str, Any]:
@@ -41,9 +43,7 @@ def _ranking(point: str, faster: dict[str, Any], slower: dict[str, Any]) -> dict
     ratio = median(theirs) / median(ours)
     certain = ratio >= SURE_RATIO and min(len(ours), len(theirs)) >= FEWEST_WINDOWS and max(ours) < min(theirs)
     return {
-        "workload": faster["workload"],
-        "rate": faster["rate"],
-        "checkpoint_ms": faster["checkpoint_ms"],
+        **{name: faster[name] for name in CASE},
         "point": point,
         "faster": faster["engine"],
         "slower": slower["engine"],

@@ -8,6 +8,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from harness import machine
+from harness.pool import pooled
 from harness.ranking import rankings
 
 if TYPE_CHECKING:
@@ -39,6 +40,6 @@ class Result:
         """Writes the file."""
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / NAME
-        whole = {**self._head, "cells": self._cells, "rankings": rankings(self._cells)}
+        whole = {**self._head, "cells": self._cells, "rankings": rankings(pooled(self._cells))}
         path.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
         return path

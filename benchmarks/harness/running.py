@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from typing import TYPE_CHECKING, Self
 
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 30
 # Enough to hold an error's condition and message; a whole log belongs into the kept folder.
-LINES_OF_A_FAILURE = 12
+LINES_OF_A_FAILURE = 30
+AN_ERROR = re.compile(r"^\[[A-Z_]+\]|^[\w.]*(Error|Exception)\b")
 
 
 class Running:
@@ -75,7 +77,8 @@ class Running:
         return self._process.poll() is None
 
     def failure(self) -> str:
-        """Returns the end of what the process said."""
+        """Returns the end of what the process said, its last error first."""
         lines = self._log.read_text(encoding="utf-8", errors="replace").splitlines()
-        told = [line for line in lines if line.strip()][-LINES_OF_A_FAILURE:]
-        return "\n".join(told) or f"ended with code {self._process.returncode} and without a word"
+        told = [line.strip() for line in lines if line.strip()][-LINES_OF_A_FAILURE:]
+        errors = [line for line in told if AN_ERROR.search(line)]
+        return "\n".join(errors[-1:] + told) or f"ended with code {self._process.returncode} and without a word"
