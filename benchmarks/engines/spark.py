@@ -72,7 +72,7 @@ class _SparkEngine:
         return job.checkpoint_ms
 
     def conf(self, job: Job) -> dict[str, str]:
-        """Returns the settings of Spark's that are not its defaults, the same ones for all as far as they go."""
+        """Returns the settings of Spark's that are not its defaults and can matter, for all the same as far as they go."""
         return {
             # By default 200: real-time mode would need as many slots, and a micro-batch would start as many tasks.
             "spark.sql.shuffle.partitions": str(job.partitions),
@@ -80,9 +80,6 @@ class _SparkEngine:
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
             "spark.log.level": "ERROR",
-            # So that the job's folder is all that a killed job leaves behind.
-            "spark.local.dir": str(job.folder / "scratch"),
-            "spark.sql.warehouse.dir": str(job.folder / "warehouse"),
         }
 
     def program(self, job: Job) -> list[str]:
@@ -108,8 +105,8 @@ class Headrace(_SparkEngine):
 
     def command(self, job: Job) -> Command:
         """See Engine."""
-        conf = [word for key, value in self.conf(job).items() for word in ("--conf", f"{key}={value}")]
         headrace = str(Path(sys.executable).with_name("headrace"))
+        conf = _as_arguments({**self.conf(job), **_places(job)})
         return Command([headrace, "run", "--master", _master(job), *conf, *self.program(job)], _python())
 
 
@@ -130,9 +127,8 @@ class _StockEngine(_SparkEngine):
         if job.workload == EXACTLY_ONCE:
             message = "Spark's Kafka sink delivers at least once; it has no transactions"
             raise CannotError(message)
-        conf = {**self.conf(job), "spark.jars": _stock_jars()}
-        settings = [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
-        arguments = shlex.join(["--master", _master(job), *settings, "pyspark-shell"])
+        conf = _as_arguments({**self.conf(job), **_places(job), "spark.jars": _stock_jars()})
+        arguments = shlex.join(["--master", _master(job), *conf, "pyspark-shell"])
         return Command([sys.executable, *self.program(job)], {**_python(), "PYSPARK_SUBMIT_ARGS": arguments})
 
 
@@ -197,6 +193,18 @@ def _master(job: Job) -> str:
 
 def _checkpoint(job: Job) -> Path:
     return job.folder / "checkpoint"
+
+
+def _places(job: Job) -> dict[str, str]:
+    # So that the job's folder is all that a killed job leaves behind.
+    return {
+        "spark.local.dir": str(job.folder / "scratch"),
+        "spark.sql.warehouse.dir": str(job.folder / "warehouse"),
+    }
+
+
+def _as_arguments(conf: dict[str, str]) -> list[str]:
+    return [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
 
 
 def _python() -> dict[str, str]:

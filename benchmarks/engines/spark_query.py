@@ -6,7 +6,9 @@ input ends, or until its query fails.
 """
 
 import argparse
+import itertools
 import os
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -137,12 +139,15 @@ def main() -> int:
     spark = SparkSession.builder.appName("benchmark").getOrCreate()
     try:
         query = _start(spark, arguments)
-        threading.Thread(target=_stop_at_end_of_input, args=(query,), daemon=True).start()
+        stopper = threading.Thread(target=_stop_at_end_of_input, args=(query,), daemon=True)
+        stopper.start()
         query.awaitTermination()
     except PySparkException as error:
         # The process ends here, and Spark with it: a query that failed may not be able to stop either.
         print(_as_block(error), file=sys.stderr, flush=True)
         return 1
+    # The query is over a moment before the call that stops it returns, and that call needs Spark.
+    stopper.join()
     spark.stop()
     return 0
 
@@ -188,9 +193,10 @@ def _stop_at_end_of_input(query: StreamingQuery) -> None:
 
 
 def _as_block(error: PySparkException) -> str:
-    """Returns the condition and the message, without the stack of the JVM that may follow them."""
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return "\n".join(lines[:LINES_OF_AN_ERROR])
+    """Returns the condition and the message, without the plans and states that Spark hangs on."""
+    message = re.sub(r"^\[STREAM_FAILED\] Query \[.*?\] terminated with exception: ", "", str(error))
+    lines = itertools.takewhile(lambda line: not line.startswith(("===", "~", "+-")), message.splitlines())
+    return "\n".join(itertools.islice(lines, LINES_OF_AN_ERROR))
 
 
 if __name__ == "__main__":
