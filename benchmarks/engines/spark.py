@@ -72,7 +72,7 @@ class _SparkEngine:
         return job.checkpoint_ms
 
     def conf(self, job: Job) -> dict[str, str]:
-        """Returns the settings of Spark's that are not its defaults and can matter, for all the same as far as they go."""
+        """Returns what is set in Spark and may matter; the same for all as far as it goes."""
         return {
             # By default 200: real-time mode would need as many slots, and a micro-batch would start as many tasks.
             "spark.sql.shuffle.partitions": str(job.partitions),
