@@ -35,7 +35,7 @@ ARCHIVE := $(CURDIR)/build/spark-classes.jsa
 QUICK_JVM := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:SharedArchiveFile=$(ARCHIVE) -Xlog:disable
 
 test: check $(ARCHIVE) ## everything in tests/, against a real Spark and a real Kafka
-	JAVA_TOOL_OPTIONS="$(QUICK_JVM)" $(BIN)/pytest tests --ignore=tests/unit --numprocesses=2 --dist=loadfile
+	JAVA_TOOL_OPTIONS="$(QUICK_JVM)" $(BIN)/pytest tests --ignore=tests/unit --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 
 $(ARCHIVE): $(INSTALLED) tests/class_archive.py
 	@$(BIN)/python tests/class_archive.py $@

@@ -13,6 +13,24 @@ from headrace.testing import Kafka
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+LONGEST_FIRST = (
+    "test_cluster",
+    "test_demo",
+    "test_endurance",
+    "test_checkpoints",
+    "test_session",
+    "test_run",
+    "test_examples",
+    "test_local_kafka",
+    "test_docs",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts the longest files first: two processes share the files, and neither should wait for the other's last one."""
+    rank = {name: number for number, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
+
 
 @pytest.fixture(scope="session")
 def broker() -> Iterator[Broker]:

@@ -78,3 +78,7 @@ def logging_to(spark: SparkSession, path: Path, logger_name: str = "headrace") -
     finally:
         logger.removeAppender(appender)
         appender.stop()
+        if logger_name:
+            # The appender made it a logger with settings of its own, and those would keep what it logs from all others.
+            logger.getContext().getConfiguration().removeLogger(logger_name)
+            logger.getContext().updateLoggers()
