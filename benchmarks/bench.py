@@ -2,7 +2,7 @@
 """Measures latency: every engine on the same broker, topics, partitions and checkpoint interval, in the same run.
 
 Without arguments: Headrace and three rivals on two workloads, in at most 15 minutes on two cores. The result is
-written as JSON with a report beside it.
+written as JSON with a report beside it. With --app: your own application, in micro-batch and in real-time mode.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from app.compare import compare
+from app.trial import Plan
 from axes import all_rounds
 from engines.roster import ENGINES
 from harness.findings import read
@@ -37,9 +39,12 @@ def main() -> int:
     if arguments.list:
         _list()
         return 0
+    command = "headrace bench " + shlex.join(sys.argv[1:])
+    if arguments.app:
+        return _compare(arguments, command)
     rounds = list(all_rounds(_rounds(arguments)[0])) if arguments.all else _rounds(arguments)
     folder = Path(tempfile.mkdtemp(prefix="headrace-bench-"))
-    result = Result(command="headrace bench " + shlex.join(sys.argv[1:]))
+    result = Result(command=command)
     try:
         with Broker() as broker:
             for number, plan in enumerate(rounds, 1):
@@ -78,6 +83,10 @@ def parser() -> argparse.ArgumentParser:
     add("--all", action="store_true", help="the committed table: one axis at a time around the base case; hours")
     add("--out", type=Path, default=Path("bench-results"), metavar="DIR", help="where the result goes (bench-results)")
     add("--list", action="store_true", help="print workloads and engines")
+    add("--patience", type=float, default=30, metavar="SECONDS", help="how long --app waits for a first input (30)")
+    # All that stands behind the script's name belongs to the script, also what looks like an option of ours.
+    app_help = "your own application with its arguments, in both modes; stands last, behind --warm-up, --window, --out"
+    add("--app", nargs=argparse.PARSER, metavar="APP.py", help=app_help)
     return made
 
 
@@ -88,6 +97,20 @@ def _milliseconds(text: str) -> int:
             return int(number) * factor
     message = f"{text!r} is not a time such as 500ms, 5s or 1min"
     raise argparse.ArgumentTypeError(message)
+
+
+def _compare(arguments: argparse.Namespace, command: str) -> int:
+    plan = Plan(
+        words=arguments.app,
+        warm_up_s=arguments.warm_up,
+        window_s=arguments.window,
+        patience_s=arguments.patience,
+    )
+    try:
+        return compare(plan, arguments.out, command, _say)
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return INTERRUPTED
 
 
 def _rounds(arguments: argparse.Namespace) -> list[Round]:
