@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -30,12 +31,15 @@ from headrace.local import Broker
 
 SHORT_WORKLOADS = ("stateless", "count")
 INTERRUPTED = 130
+TERMINATED = 143
 SHORT_ENGINES = ("hop", "headrace", "stock", "micro-batch", "flink")
 
 
 def main() -> int:
     """Measures what the arguments name, prints the table and writes the result."""
     arguments = parser().parse_args()
+    # So that nothing is left behind: the blocks below end their processes and remove their folders.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     if arguments.list:
         _list()
         return 0

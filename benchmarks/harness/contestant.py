@@ -45,7 +45,7 @@ class Contestant:
     def enter(self, measured: Measured, lateness: Lateness, cpu: dict[str, float]) -> dict[str, Any]:
         """Keeps the result of a window and returns it."""
         start, end = measured.sent.start_s, measured.sent.due_s(measured.sent.first + measured.sent.count)
-        usable = cpu["foreign_cpu"] <= MOST_FOREIGN_CPU and lateness.p99 <= MOST_LATENESS_P99_MS
+        spoilt = _spoilt(lateness, cpu)
         window = {
             "start": round(start, 3),
             "records": measured.records,
@@ -53,7 +53,8 @@ class Contestant:
             **{point: round(value, 3) for point, value in measured.histogram.percentiles_ms().items()},
             "generator_late_ms": {"p99": round(lateness.p99, 2), "max": round(lateness.highest, 2)},
             **cpu,
-            "usable": usable,
+            "usable": not spoilt,
+            "spoilt": spoilt,
             "commits": [round(at - start, 2) for at in self.engine.commits(self.job) if start <= at <= end],
             "series": measured.series,
             "histogram": measured.histogram.encoded(),
@@ -69,7 +70,7 @@ class Contestant:
         if self.why_not and not windows:
             verdict, why = "cannot", self.why_not
         elif len(usable) < math.ceil(len(windows) / 2):
-            verdict, why = "unusable", f"{len(windows) - len(usable)} of {len(windows)} windows had company"
+            verdict, why = "unusable", f"{len(windows) - len(usable)} of {len(windows)} windows were spoilt"
         elif self.why_not:
             verdict, why = "cannot", f"after {len(windows)} windows: {self.why_not}"
         of = usable or windows
@@ -93,6 +94,14 @@ class Contestant:
             **self.findings,
             "windows": windows,
         }
+
+
+def _spoilt(lateness: Lateness, cpu: dict[str, float]) -> str:
+    if cpu["foreign_cpu"] > MOST_FOREIGN_CPU:
+        return f"{cpu['foreign_cpu']:.0%} of the machine in other hands"
+    if lateness.p99 > MOST_LATENESS_P99_MS:
+        return f"the generator was late by {lateness.p99:.0f} ms at p99"
+    return ""
 
 
 def _spread(values: list[float]) -> tuple[float, float]:

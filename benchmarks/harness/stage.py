@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 FIRST_ANSWER_S = 240
 PATIENCE_S = 60
 # A window with company is repeated, but not for ever.
-ATTEMPTS = 2
+ATTEMPTS = 3
 
 
 class DroppedError(Exception):
@@ -136,14 +136,10 @@ class Stage:
     def _turn(self, contestant: Contestant, load: Load, number: str) -> None:
         for _ in range(ATTEMPTS):
             window = self.window(contestant, load, self.plan.window_s, PATIENCE_S)
+            spoilt = f"  (unusable: {window['spoilt']})" if window["spoilt"] else ""
             self._say(
                 f"  {contestant.engine.name:14} {load.rate}/s window {number}: "
-                f"p50 {window['p50']:.1f}  p99 {window['p99']:.1f}  p99.9 {window['p99.9']:.1f} ms"
-                + (
-                    ""
-                    if window["usable"]
-                    else f"  (unusable: {window['foreign_cpu']:.0%} of the machine in other hands)"
-                )
+                f"p50 {window['p50']:.1f}  p99 {window['p99']:.1f}  p99.9 {window['p99.9']:.1f} ms{spoilt}"
             )
             if window["usable"]:
                 return
