@@ -107,6 +107,9 @@ class PyFlink:
         if job.workload not in _PYTHON_WORKLOADS:
             message = "no Python in this workload: measured as flink"
             raise CannotError(message)
+        if job.workload == "pandas" and self._bundles is Bundles.THREAD:
+            message = "pandas functions run in a process of their own even so: measured as pyflink-tuned"
+            raise CannotError(message)
         return _command(job, self.settings(job))
 
     def versions(self) -> dict[str, str]:

@@ -7,15 +7,19 @@ The queries in SQL are in flink_sql.py, those that call Python in flink_python.p
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
 import sys
+import sysconfig
 import threading
 from pathlib import Path
 
 from engines import flink_python, flink_sql
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyflink.common import Configuration
 from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.java_gateway import get_gateway
 from pyflink.table import StreamTableEnvironment, TableResult
 
 QUERIES = flink_sql.QUERIES | flink_python.QUERIES
@@ -39,6 +43,7 @@ def main() -> None:
     client = job.get_job_client()
     if client is not None:
         client.cancel().result()
+    _end_jvm()
 
 
 def _arguments() -> argparse.Namespace:
@@ -60,6 +65,8 @@ def _environment(arguments: argparse.Namespace) -> StreamTableEnvironment:
         "io.tmp.dirs": str(folder / "tmp"),
         "python.executable": sys.executable,
         "python.client.executable": sys.executable,
+        # Python inside the JVM is the interpreter behind the virtual environment and does not know of the latter.
+        "python.pythonpath": sysconfig.get_paths()["purelib"],
     }
     last = _last_checkpoint(folder / "checkpoints")
     if last is not None:
@@ -92,6 +99,14 @@ def _wait_for_job(job: TableResult, failures: list[Exception], stop: threading.E
     except Exception as failure:  # noqa: BLE001  # The thread ends here; the main thread reports it.
         failures.append(failure)
     stop.set()
+
+
+def _end_jvm() -> None:
+    """Ends the JVM and waits for it: left alone, it goes on for a second beside whatever is measured next."""
+    with contextlib.suppress(Py4JError):
+        get_gateway().jvm.System.exit(0)
+    with contextlib.suppress(ChildProcessError):
+        os.wait()
 
 
 def _reason(failure: Exception) -> str:
