@@ -6,7 +6,6 @@ input ends, or until its query fails.
 """
 
 import argparse
-import itertools
 import os
 import re
 import sys
@@ -193,10 +192,10 @@ def _stop_at_end_of_input(query: StreamingQuery) -> None:
 
 
 def _as_block(error: PySparkException) -> str:
-    """Returns the condition and the message, without the plans and states that Spark hangs on."""
+    """Returns the condition and the message, without the plan and the state that Spark hangs on."""
     message = re.sub(r"^\[STREAM_FAILED\] Query \[.*?\] terminated with exception: ", "", str(error))
-    lines = itertools.takewhile(lambda line: not line.startswith(("===", "~", "+-")), message.splitlines())
-    return "\n".join(itertools.islice(lines, LINES_OF_AN_ERROR))
+    message = re.split(r";\n|\n=== Streaming Query ===", message)[0]
+    return "\n".join(message.splitlines()[:LINES_OF_AN_ERROR])
 
 
 if __name__ == "__main__":
