@@ -26,6 +26,7 @@ from headrace.run import application
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import TracebackType
 
     from pyspark.sql.streaming.query import StreamingQuery
 
@@ -73,7 +74,7 @@ class Desk:
 
     def put(self, name: str, what: object) -> None:
         """Writes a file that nobody sees before it is whole."""
-        draft = self.folder / f".{name}"
+        draft = self.folder / f"{name}.draft"
         draft.write_text(json.dumps(what), encoding="utf-8")
         draft.rename(self.folder / name)
 
@@ -100,6 +101,7 @@ class Rewriter:
         for cls, methods in replaced.items():
             for name, method in methods.items():
                 setattr(cls, name, method)
+        sys.excepthook = self._excepthook
 
     def _load(self) -> Method:
         @functools.wraps(_spark_load)
@@ -180,6 +182,11 @@ class Rewriter:
         except Exception as error:
             self._desk.put(f"{number}.failure", _as_block(error))
             raise
+
+    def _excepthook(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if not isinstance(error, KeyboardInterrupt):
+            self._desk.put("application.failure", _as_block(error))
+        sys.__excepthook__(kind, error, trace)
 
     def _watch(self, number: int, query: StreamingQuery, writer: Stream) -> None:
         """Tells how many slots a query holds, and why it failed, if it does."""
@@ -273,9 +280,10 @@ def _sources(rows: Stream) -> list[dict[str, Any]]:
     return found
 
 
-def _as_block(error: Exception) -> str:
-    """Returns condition and message, without the stack of the JVM that may follow them."""
-    lines = [line for line in str(error).splitlines() if line.strip()]
+def _as_block(error: BaseException) -> str:
+    """Returns condition and message, without Spark's words around them and the JVM's stack behind them."""
+    text = str(error).partition("terminated with exception: ")[2] or str(error)
+    lines = [line for line in text.splitlines() if line.strip()]
     return "\n".join(lines[:LINES_OF_AN_ERROR])
 
 

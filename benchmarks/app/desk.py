@@ -125,7 +125,7 @@ class Desk:
         return str(self.folder / f"checkpoint-{number}")
 
     def _put(self, number: str, answer: dict[str, Any]) -> None:
-        draft = self.folder / f".{number}.answer"
+        draft = self.folder / f"{number}.answer.draft"
         draft.write_text(json.dumps(answer), encoding="utf-8")
         draft.rename(self.folder / f"{number}.answer")
 

@@ -181,9 +181,11 @@ class Trial:
             self._desk.admit(query)
         for tap in self._taps:
             tap.take()
+        # In this order: it may end between the two, and then the desk knows more.
+        is_alive = self._process.is_alive()
         if failure := self._desk.failure():
             raise CannotError(failure)
-        if not self._process.is_alive():
+        if not is_alive:
             raise CannotError(self._process.failure())
         time.sleep(STEP_S)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from headrace.testing import Kafka
 
 BENCH = Path(__file__).parents[2] / "benchmarks" / "bench.py"
-BRIEFLY = ("--warm-up", "1", "--window", "3")
+BRIEFLY = ("--warm-up", "1", "--window", "3", "--patience", "5")
 PACE_S = 0.01
 KEYS = 5
 pytestmark = pytest.mark.timeout(240)
