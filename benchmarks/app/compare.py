@@ -101,7 +101,9 @@ def _table(query: Mapping[str, Any]) -> Table:
     for mode, cell in query["modes"].items():
         points = [figure(cell[point]) for point in POINTS]
         slots = NOTHING if cell["slots"] is None else str(cell["slots"])
-        table.add_row(f"{mode} ({cell['trigger']})", *points, f"{cell['records']:,}", figure(cell["cpu"]), slots)
+        table.add_row(
+            f"{mode} ({cell['trigger']})", *points, f"{cell['records']:,}", figure(cell["cpu_s_per_million"]), slots
+        )
     if query["gain"]:
         gains = [times(query["gain"][point]) for point in POINTS]
         table.add_row(Text("gain", style="bold"), *(Text(gain, style="bold") for gain in gains), "", "", "")

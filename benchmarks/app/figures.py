@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from app.desk import MICRO_BATCH, REAL_TIME
@@ -31,6 +32,7 @@ LEGEND = (
 # it cannot be longer than the gap.
 SHORT_GAP = 0.10
 MARGIN = 3
+UNITS_S = {"millisecond": 0.001, "second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 
 
 def measured(outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -90,7 +92,10 @@ def _query(ran: Sequence[Outcome], place: int, *, is_exact: bool) -> dict[str, A
         "name": of[0][1].query.name,
         "modes": modes,
         "gain": {point: round(slow[point] / fast[point], 2) for point in POINTS} if slow and fast else {},
-        "notes": [] if is_exact else [note for outcome, heard in of if (note := _note(outcome, heard, modes))],
+        "notes": [
+            *(note for outcome, heard in of if not is_exact and (note := _on_gaps(outcome, heard, modes))),
+            *(note for outcome, heard in of if (note := _on_epochs(outcome, heard))),
+        ],
     }
 
 
@@ -108,9 +113,9 @@ def _cell(outcome: Outcome, heard: Heard, *, is_exact: bool) -> dict[str, Any]:
         "records": len(latencies),
         "inputs": _inputs(heard, outcome),
         "trigger": f'{trigger}="{interval}"',
-        "cpu": round(outcome.cpu["engine_cpu_s"] / everything * 1_000_000, 1),
+        "cpu_s_per_million": round(outcome.cpu["engine_cpu_s"] / everything * 1_000_000, 1),
         "slots": heard.slots,
-        "cpu_s": outcome.cpu["engine_cpu_s"],
+        "engine_cpu_s": outcome.cpu["engine_cpu_s"],
         "foreign_cpu": outcome.cpu["foreign_cpu"],
         "histogram": histogram.encoded(),
     }
@@ -121,7 +126,7 @@ def _inputs(heard: Heard, outcome: Outcome) -> int:
     return sum(begin_s <= created_s < end_s for created_s, _ in heard.catch.inputs)
 
 
-def _note(outcome: Outcome, heard: Heard, modes: dict[str, dict[str, Any]]) -> str:
+def _on_gaps(outcome: Outcome, heard: Heard, modes: dict[str, dict[str, Any]]) -> str:
     gaps = gaps_ms(heard.catch.inputs, outcome.window)
     short = gaps[int(len(gaps) * SHORT_GAP)] if gaps else None
     if short is None or short > MARGIN * modes[outcome.mode]["p99"]:
@@ -130,3 +135,11 @@ def _note(outcome: Outcome, heard: Heard, modes: dict[str, dict[str, Any]]) -> s
         f"{outcome.mode}: the true latencies may be higher. One key in ten came again within {short:.0f} ms, and an "
         "answer that takes longer is taken for that of the later input."
     )
+
+
+def _on_epochs(outcome: Outcome, heard: Heard) -> str:
+    epoch = heard.query.trigger.get("realTime", "")
+    said = re.search(rf"(\d+)\s*({'|'.join(UNITS_S)})s?\b", epoch.lower())
+    if said is None or int(said[1]) * UNITS_S[said[2]] <= outcome.window[1] - outcome.window[0]:
+        return ""
+    return f"{outcome.mode}: an epoch of {epoch} is longer than the window, so the window may lack what a commit costs."

@@ -114,6 +114,14 @@ class TestFigures:
         assert note.startswith(MICRO_BATCH)
         assert "100 ms" in note
 
+    @pytest.mark.parametrize(
+        ("epoch", "count"), [("5 minutes", 1), ("100 seconds", 0), ("interval 1 day", 1), ("?", 0)]
+    )
+    def test_a_window_without_a_commit_is_told(self, epoch: str, count: int) -> None:
+        real = outcome(REAL_TIME, 0.002)
+        real.queries[0].query.trigger["realTime"] = epoch
+        assert len(measured([real])["queries"][0]["notes"]) == count
+
     def test_a_refusal_is_a_result(self) -> None:
         refused = Outcome(mode=REAL_TIME, why_not="[RT_SINK] no such sink.")
         found = measured([outcome(MICRO_BATCH, 0.2), refused])
