@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from workloads.checkers import OneToOne, RunningTotal, Tally, WindowTally
+from workloads.checkers import OneToOne, RunningTotal, ShuffledTally, Tally, WindowTally
 from workloads.records import category, cents, merchant, told
 from workloads.workload import Checker, Sent, Workload
 
@@ -63,7 +63,7 @@ _ALL = (
     Workload(
         name="shuffles",
         title="send by merchant to another task, then count by card, answer {card, n, last}",
-        checker=Tally,
+        checker=ShuffledTally,
     ),
     Workload(name="udf", title="call a Python function on cents, answer {id, score}", checker=_scores),
     Workload(name="pandas", title="call a pandas function on cents, answer {id, score}", checker=_scores),

@@ -113,6 +113,16 @@ def test_a_window_counts_from_its_own_start() -> None:
         take(ledger, sent.start_s, [{"card": 0, "start": start_ms, "n": 4, "last": first + 6}])
 
 
+def test_behind_a_shuffle_a_count_answers_when_it_is_whole() -> None:
+    ledger, start_s = opened("shuffles")
+    take(ledger, start_s, [{"card": 0, "n": 1, "last": 3}])
+    assert ledger.missing == 30
+    take(ledger, start_s, [{"card": 0, "n": 2, "last": 3}])
+    assert ledger.missing == 28
+    with pytest.raises(WrongAnswerError):
+        take(ledger, start_s, [{"card": 0, "n": 4, "last": 6}])
+
+
 def test_running_totals_must_come_in_order() -> None:
     ledger, start_s = opened("state")
     with pytest.raises(WrongAnswerError, match="before record 0"):
