@@ -60,6 +60,11 @@ class Generator:
         self._process.terminate()
         self._process.join()
 
+    @property
+    def pid(self) -> int:
+        """The process."""
+        return self._process.pid or 0
+
     def begin(self, stretch: Stretch) -> None:
         """Begins to send; returns at once."""
         self._here.send(stretch)

@@ -79,10 +79,11 @@ class Reading:
     family_s: float
     engine_s: float
     engines_s: float
+    load_s: float
 
     @classmethod
-    def now(cls, engine: int | None, engines: list[int]) -> Reading:
-        """Reads them; the engine is the one under load, the engines are all, parked ones included."""
+    def now(cls, engine: int | None, engines: list[int], load: list[int]) -> Reading:
+        """Reads them; the engine is the one under load, the engines are all, load are generator and receiver."""
         times = psutil.cpu_times()
         # Time that the hypervisor gave to others is lost to us just as time that other processes took.
         busy = times.user + times.nice + times.system + times.irq + times.softirq + times.steal
@@ -92,6 +93,7 @@ class Reading:
             cpu_s(psutil.Process().pid),
             cpu_s(engine) if engine else 0.0,
             sum(cpu_s(pid) for pid in engines),
+            sum(cpu_s(pid) for pid in load),
         )
 
     def until(self, then: Reading) -> dict[str, float]:
@@ -104,6 +106,7 @@ class Reading:
         return {
             "engine_cpu_s": round(engine, 2),
             "harness_cpu_s": round(family - engines, 2),
+            "load_cpu_s": round(then.load_s - self.load_s, 2),
             "parked_cpu": round((engines - engine) / capacity, 3),
             "foreign_cpu": round(foreign / capacity, 3),
         }

@@ -42,6 +42,11 @@ class Receiver:
         self._process.terminate()
         self._process.join()
 
+    @property
+    def pid(self) -> int:
+        """The process."""
+        return self._process.pid or 0
+
     def take(self) -> dict[str, list[Stamped]]:
         """Returns what was received since the last call, by topic."""
         self._here.send("take")

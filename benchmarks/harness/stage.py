@@ -154,11 +154,12 @@ class Stage:
         pids = [each.running.pid for each in self.active() if each.running]
         pid = contestant.running.pid if contestant.running else None
         sent = contestant.ledger.open(load, seconds)
-        before = Reading.now(pid, pids)
+        load_pids = [self.generator.pid, self._receiver.pid]
+        before = Reading.now(pid, pids, load_pids)
         self.generator.begin(Stretch(contestant.job.source, sent, contestant.workload.copies))
         lateness = self.generator.finish()
         self.collect(contestant, patience_s + 2 * self.plan.checkpoint_ms / 1000)
-        cpu = before.until(Reading.now(pid, pids))
+        cpu = before.until(Reading.now(pid, pids, load_pids))
         return contestant.enter(contestant.ledger.close(), lateness, cpu)
 
     def collect(self, contestant: Contestant, patience_s: float) -> None:

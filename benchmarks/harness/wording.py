@@ -192,11 +192,14 @@ def company(findings: Findings, case: Case) -> str:
     """Says what else ran beside the engines of a case; empty if nothing did run."""
     windows = [(cell.window_s, window.said) for cell in findings.of_case(case) for window in cell.usable]
     harness = [said["harness_cpu_s"] / seconds for seconds, said in windows if "harness_cpu_s" in said]
+    load = [said["load_cpu_s"] / seconds for seconds, said in windows if "load_cpu_s" in said]
     foreign = [said["foreign_cpu"] for _, said in windows if "foreign_cpu" in said]
     if not (harness and foreign):
         return ""
     return (
-        f"Beside the engine, the broker, generator, consumer and checks used {median(harness):.2f} processors; "
+        f"Beside the engine, the broker, generator, consumer and checks used {median(harness):.2f} processors"
+        + (f" (generator and consumer {median(load):.2f})" if load else "")
+        + "; "
         f"others used {median(foreign):.0%} of the machine, {max(foreign):.0%} at most"
     )
 
