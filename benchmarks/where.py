@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the time goes: the path of an ordinary record, the parts of the boundary gap, and the processor's time.
 
-One engine runs one workload at a time, with Spark's event log on and, in a second window, under Java's flight recorder.
+One engine runs one workload at a time, with Spark's event log on. Times are those of one window; a second one, under
+Java's flight recorder, only tells how the processor time of a thread is divided.
 What is already in the result file stays, except what is measured again.
 """
 
@@ -14,6 +15,7 @@ import shutil
 import sys
 import tempfile
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +23,7 @@ from harness import machine
 from harness.round import Round
 from harness.stage import PATIENCE_S, Stage
 from where_parts import boundary, event_log, path, places
-from where_parts.profile import Profile, find_jvm
+from where_parts.profile import Recording, Threads, find_jvm
 from where_parts.show import show
 from where_parts.tracing import TRACED
 from where_parts.tracing import event_log as event_log_of
@@ -37,6 +39,16 @@ OUT = Path(__file__).parent / "results" / "where.json"
 # About 1,000, and prime: so that records are due at every fraction of the broker's milliseconds.
 RATE = 997
 CHECKPOINT_MS = 5000
+KEPT_OF_A_WINDOW = ("p50", "p99", "max", "foreign_cpu", "usable")
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Processor time during a window, in seconds."""
+
+    engine_s: float
+    broker_s: float
+    threads: Threads
 
 
 def main() -> int:
@@ -55,9 +67,10 @@ def _arguments() -> argparse.Namespace:
     add = made.add_argument
     add("--workload", nargs="*", choices=WORKLOADS, default=("stateless", "count"), metavar="NAME")
     add("--engine", nargs="*", choices=TRACED, default=("headrace", "stock"), metavar="NAME", help=", ".join(TRACED))
-    add("--window", type=float, default=40, metavar="SECONDS", help="window for path and boundaries (40)")
-    add("--profile", type=float, default=20, metavar="SECONDS", help="window for the profile (20)")
-    add("--warm-up", type=float, default=30, metavar="SECONDS", help="load that is cut off (30)")
+    add("--window", type=float, default=35, metavar="SECONDS", help="window for path and boundaries (35)")
+    add("--profile", type=float, default=15, metavar="SECONDS", help="window for the profile (15)")
+    add("--warm-up", type=float, default=55, metavar="SECONDS", help="load that is cut off (55)")
+    add("--keep", type=Path, metavar="DIR", help="keeps event logs and flight recordings there")
     add("--out", type=Path, default=OUT, metavar="FILE", help="the result file")
     return made.parse_args()
 
@@ -76,7 +89,16 @@ def _cell(arguments: argparse.Namespace, workload: str, engine: str) -> dict[str
         with Broker(settings=path.APPEND_TIMES) as broker:
             return _look(plan, broker, folder, arguments.profile)
     finally:
+        if arguments.keep:
+            _save(folder, arguments.keep)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _save(folder: Path, keep: Path) -> None:
+    keep.mkdir(parents=True, exist_ok=True)
+    for job in folder.iterdir():
+        for file in (*job.glob("*.jfr"), *job.glob("events/*")):
+            shutil.copy(file, keep / f"{job.name}-{file.name}")
 
 
 def _look(plan: Round, broker: Broker, folder: Path, profile_s: float) -> dict[str, Any]:
@@ -89,39 +111,50 @@ def _look(plan: Round, broker: Broker, folder: Path, profile_s: float) -> dict[s
         stage.warm_up()
         if not contestant.why_not:
             with stage.drops(contestant):
-                window = stage.window(contestant, plan.loads[0], plan.window_s, PATIENCE_S)
+                found, spent = _window(stage, contestant, broker)
                 receipts = list(contestant.ledger.receipts)
-                found = {name: window[name] for name in ("p50", "p99", "max", "foreign_cpu", "usable")}
                 found["path"] = path.split(contestant.job, receipts)
-                found["processor"] = _processor(stage, contestant, broker, profile_s)
+                found["processor"] = _processor(_samples(stage, contestant, profile_s), spent, plan)
     if found:
         epochs = event_log.read(event_log_of(contestant.job))
         found["boundary"] = boundary.summary(boundary.gaps(epochs, receipts))
     return {**_head(plan, contestant), **found}
 
 
-def _processor(stage: Stage, contestant: Contestant, broker: Broker, seconds: float) -> dict[str, Any]:
-    """Returns microseconds of processor time for each record, by place."""
+def _window(stage: Stage, contestant: Contestant, broker: Broker) -> tuple[dict[str, Any], Spent]:
     assert contestant.running is not None
     assert broker.pid is not None
     families = (contestant.running.pid, broker.pid)
-    with Profile(find_jvm(contestant.running.pid), contestant.job.folder / "where.jfr") as profile:
+    with Threads(find_jvm(contestant.running.pid)) as threads:
         before = [machine.cpu_s(pid) for pid in families]
-        window = stage.window(contestant, stage.plan.loads[0], seconds, PATIENCE_S)
-        engine, of_broker = (machine.cpu_s(pid) - once for pid, once in zip(families, before, strict=True))
-    samples = profile.samples()
-    by_place = places.costs(profile.threads, samples)
-    by_place[places.ENDED] = profile.process_s - sum(profile.threads.values())
-    by_place[places.FORKS] = profile.forks_s
-    by_place[places.PYTHON] = engine - profile.process_s - profile.forks_s
-    by_place["broker"] = of_broker
-    records = stage.plan.loads[0].rate * seconds
-    spent = sorted(by_place.items(), key=lambda item: -item[1])
+        window = stage.window(contestant, stage.plan.loads[0], stage.plan.window_s, PATIENCE_S)
+        engine_s, broker_s = (machine.cpu_s(pid) - once for pid, once in zip(families, before, strict=True))
+    return {name: window[name] for name in KEPT_OF_A_WINDOW}, Spent(engine_s, broker_s, threads)
+
+
+def _samples(stage: Stage, contestant: Contestant, seconds: float) -> list[tuple[str, list[str]]]:
+    assert contestant.running is not None
+    with Recording(find_jvm(contestant.running.pid), contestant.job.folder / "where.jfr") as recording:
+        stage.window(contestant, stage.plan.loads[0], seconds, PATIENCE_S)
+    return recording.samples()
+
+
+def _processor(samples: list[tuple[str, list[str]]], spent: Spent, plan: Round) -> dict[str, Any]:
+    """Returns microseconds of processor time for each record, by place."""
+    threads = spent.threads
+    by_place = {
+        **places.costs(threads.by_name, samples),
+        places.ENDED: threads.process_s - sum(threads.by_name.values()),
+        places.FORKS: threads.forks_s,
+        places.PYTHON: spent.engine_s - threads.process_s - threads.forks_s,
+        places.BROKER: spent.broker_s,
+    }
+    to_us = 1e6 / (plan.loads[0].rate * plan.window_s)
+    largest_first = sorted(by_place.items(), key=lambda item: -item[1])
     return {
         "samples": len(samples),
-        "foreign_cpu": window["foreign_cpu"],
-        "engine_us": round(engine / records * 1e6, 1),
-        "us_per_record": {place: round(time / records * 1e6, 1) for place, time in spent if time > 0},
+        "engine_us": round(spent.engine_s * to_us, 1),
+        "us_per_record": {place: round(seconds * to_us, 1) for place, seconds in largest_first if seconds > 0},
     }
 
 

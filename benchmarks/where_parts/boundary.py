@@ -22,9 +22,12 @@ PARTS = {
     "planning": "the query's plan, anew for each epoch",
     "job": "from the plan to a job: tasks are built, compiled code is looked up",
     "launch": "job submitted until the last task has started",
-    "first record": "last task started until the first answer is received",
+    "state load": "the fastest task's",
+    "first record": "last task started until the first answer is received, without the state's load",
 }
 """What happens in the gap, in order; the parts of one boundary add up to its gap."""
+BESIDE = ("gap", "slowest", "changelog")
+"""The whole gap, the latency of the slowest record that met it, and how much of the state commit went into a file."""
 
 
 def gaps(epochs: Sequence[Epoch], receipts: Sequence[tuple[float, float]]) -> list[dict[str, float]]:
@@ -46,7 +49,8 @@ def gaps(epochs: Sequence[Epoch], receipts: Sequence[tuple[float, float]]) -> li
                 for due, received in receipts
                 if ended.last_finish_ms - 1000 <= due * 1000 <= received_ms[cut]
             )
-            found.append({**parts, "gap": received_ms[cut] - received_ms[cut - 1], "slowest": slowest})
+            gap = received_ms[cut] - received_ms[cut - 1]
+            found.append({**parts, "gap": gap, "slowest": slowest, "changelog": ended.changelog_ms})
     return found
 
 
@@ -65,7 +69,8 @@ def _parts(ended: Epoch, begun: Epoch, last_answer_ms: float, first_answer_ms: f
         "planning": planning,
         "job": begun.job_start_ms - begun.trigger_ms - offsets - planning,
         "launch": begun.last_launch_ms - begun.job_start_ms,
-        "first record": first_answer_ms - begun.last_launch_ms,
+        "state load": begun.state_load_ms,
+        "first record": first_answer_ms - begun.last_launch_ms - begun.state_load_ms,
     }
 
 

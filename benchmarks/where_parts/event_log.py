@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 PROGRESS = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent"
 STATE_COMMIT = "time to commit changes"
-"""What Spark calls the metric of a task that has state."""
+CHANGELOG = "RocksDB: commit - changelog commit time"
+STATE_LOAD = "RocksDB: load - time taken to load the store"
+"""What Spark calls the metrics of a task that has state."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,6 +33,10 @@ class Epoch:
     job_end_ms: int
     state_commit_ms: int
     """How long the slowest task took to commit its state."""
+    changelog_ms: int
+    """How long the slowest task took for the file with the changes, which is part of its commit."""
+    state_load_ms: int
+    """How long the fastest task took to load its state; the first answer need not wait for the others."""
     durations_ms: dict[str, int]
     """What the driver's thread did, as Spark reports it: `walCommit`, `queryPlanning` and others."""
 
@@ -46,7 +52,7 @@ class _Job:
 class _Tasks:
     launches_ms: list[int] = field(default_factory=list)
     finishes_ms: list[int] = field(default_factory=list)
-    commits_ms: list[int] = field(default_factory=list)
+    metrics: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
 
 
 def read(folder: Path) -> list[Epoch]:
@@ -93,11 +99,9 @@ class _Log:
         tasks, info = self._tasks[event["Stage ID"]], event["Task Info"]
         tasks.launches_ms.append(info["Launch Time"])
         tasks.finishes_ms.append(info["Finish Time"])
-        tasks.commits_ms += [
-            int(metric["Update"])
-            for metric in info["Accumulables"]
-            if metric.get("Name") == STATE_COMMIT and "Update" in metric
-        ]
+        for metric in info["Accumulables"]:
+            if metric.get("Name") in (STATE_COMMIT, CHANGELOG, STATE_LOAD) and "Update" in metric:
+                tasks.metrics[metric["Name"]].append(int(metric["Update"]))
 
     def epochs(self) -> list[Epoch]:
         known = sorted(self._progress.keys() & self._job_of.keys())
@@ -116,9 +120,15 @@ class _Log:
             last_launch_ms=max(at for each in tasks for at in each.launches_ms),
             last_finish_ms=max(at for each in tasks for at in each.finishes_ms),
             job_end_ms=job.end_ms,
-            state_commit_ms=max((ms for each in tasks for ms in each.commits_ms), default=0),
+            state_commit_ms=max(_metric(tasks, STATE_COMMIT), default=0),
+            changelog_ms=max(_metric(tasks, CHANGELOG), default=0),
+            state_load_ms=min(_metric(tasks, STATE_LOAD), default=0),
             durations_ms={name: int(ms) for name, ms in progress["durationMs"].items()},
         )
+
+
+def _metric(tasks: list[_Tasks], name: str) -> list[int]:
+    return [ms for each in tasks for ms in each.metrics[name]]
 
 
 def _milliseconds(timestamp: str) -> int:

@@ -26,6 +26,7 @@ PROFILER = "profiler"
 PYTHON = "Python processes"
 FORKS = "processes forked for files"
 ENDED = "threads that ended"
+BROKER = "broker"
 OTHER = "other"
 
 # Linux cuts a thread's name off behind this many characters.

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Watches a JVM for a while: the processor time of its threads, and samples of what they execute."""
+"""Watches a JVM for a while: the processor time of its threads, or samples of what they execute."""
 
 from __future__ import annotations
 
 import os
 import re
 import subprocess
+import threading
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -18,46 +19,79 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 NAME = "where"
+LOOK_EVERY_S = 0.5
 _TICKS = os.sysconf("SC_CLK_TCK")
 _THREAD = re.compile(r'\s+sampledThread = "(.*)" \(javaThreadId')
 _FRAME = re.compile(r"\s+([\w$.]+)\.[\w$<>]+\(")
 
 
-class Profile:
-    """What a JVM did during a ``with`` block."""
+class Threads:
+    """The processor time of a JVM during a ``with`` block."""
 
-    def __init__(self, pid: int, recording: Path) -> None:
-        """Takes the JVM's process and the file for its flight recording."""
+    def __init__(self, pid: int) -> None:
+        """Takes the JVM's process."""
         self._pid = pid
-        self._recording = recording
-        self.threads: dict[str, float] = {}
-        """Processor seconds by the name of the threads, as far as they lived to the end."""
+        self._last: dict[int, tuple[str, float]] = {}
+        self._ended = threading.Event()
+        self._watch = threading.Thread(target=self._look, daemon=True)
+        self.by_name: dict[str, float] = {}
+        """Seconds by the name of the threads."""
         self.process_s = 0.0
-        """Processor seconds of the JVM, without its children."""
+        """Seconds of the JVM, without its children."""
         self.forks_s = 0.0
-        """Processor seconds of children that have come and gone."""
+        """Seconds of children that have come and gone."""
+
+    def __enter__(self) -> Self:
+        """Reads the clocks."""
+        self._before = _thread_times(self._pid)
+        self._process = psutil.Process(self._pid).cpu_times()
+        self._watch.start()
+        return self
+
+    def _look(self) -> None:
+        # An epoch's threads end with it; what they used is told no more.
+        while True:
+            self._last.update(_thread_times(self._pid))
+            if self._ended.wait(LOOK_EVERY_S):
+                return
+
+    def __exit__(self, *_: object) -> None:
+        """Reads the clocks again."""
+        self._ended.set()
+        self._watch.join()
+        self._last.update(_thread_times(self._pid))
+        spent: dict[str, float] = defaultdict(float)
+        for thread, (name, seconds) in self._last.items():
+            spent[name] += seconds - self._before.get(thread, ("", 0.0))[1]
+        self.by_name = dict(spent)
+        now, then = psutil.Process(self._pid).cpu_times(), self._process
+        self.process_s = now.user + now.system - then.user - then.system
+        self.forks_s = now.children_user + now.children_system - then.children_user - then.children_system
+
+
+class Recording:
+    """A flight recording of a JVM during a ``with`` block.
+
+    It is no place to measure times in: when it starts, the JVM discards compiled code of classes that it instruments.
+    """
+
+    def __init__(self, pid: int, file: Path) -> None:
+        """Takes the JVM's process and the file for the recording."""
+        self._pid = pid
+        self._file = file
 
     def __enter__(self) -> Self:
         """Starts the recording."""
         _run("jcmd", str(self._pid), "JFR.start", f"name={NAME}", "settings=profile")
-        self._before = _thread_times(self._pid)
-        self._process = psutil.Process(self._pid).cpu_times()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Ends the recording."""
-        spent: dict[str, float] = defaultdict(float)
-        for thread, (name, seconds) in _thread_times(self._pid).items():
-            spent[name] += seconds - self._before.get(thread, ("", 0.0))[1]
-        self.threads = dict(spent)
-        now, then = psutil.Process(self._pid).cpu_times(), self._process
-        self.process_s = now.user + now.system - then.user - then.system
-        self.forks_s = now.children_user + now.children_system - then.children_user - then.children_system
-        _run("jcmd", str(self._pid), "JFR.stop", f"name={NAME}", f"filename={self._recording}")
+        _run("jcmd", str(self._pid), "JFR.stop", f"name={NAME}", f"filename={self._file}")
 
     def samples(self) -> list[tuple[str, list[str]]]:
         """Returns the thread and the classes on the stack, from the top, of each sample."""
-        words = ("print", "--events", "jdk.ExecutionSample", "--stack-depth", "64", str(self._recording))
+        words = ("print", "--events", "jdk.ExecutionSample", "--stack-depth", "64", str(self._file))
         return list(parse(_run("jfr", *words).splitlines()))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from where_parts.boundary import PARTS
+from where_parts.boundary import BESIDE, PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ def show(result: dict[str, Any]) -> None:
     print("\nAn ordinary record, ms")
     _table(LEGS, cells, lambda cell: cell["path"])
     print("\nThe boundary gap, ms (medians)")
-    _table((*PARTS, "gap", "slowest"), cells, lambda cell: cell["boundary"]["median"])
+    _table((*PARTS, *BESIDE), cells, lambda cell: cell["boundary"]["median"])
     print("\nProcessor time for each record, microseconds")
     totals: dict[str, float] = {}
     for cell in cells:

@@ -22,7 +22,12 @@ def an_epoch(number: int) -> list[dict[str, Any]]:
     """The events of an epoch: 80 ms until its job starts, tasks of two stages, 60 ms of which one commits state."""
     start = started_ms(number)
     stages = [2 * number, 2 * number + 1]
-    accumulables = [{"Name": event_log.STATE_COMMIT, "Update": "60"}, {"Name": "number of output rows", "Update": "9"}]
+    accumulables = [
+        {"Name": event_log.STATE_COMMIT, "Update": "60"},
+        {"Name": event_log.CHANGELOG, "Update": "55"},
+        {"Name": event_log.STATE_LOAD, "Update": "20"},
+        {"Name": "number of output rows", "Update": "9"},
+    ]
     return [
         {
             "Event": "SparkListenerJobStart",
@@ -88,7 +93,8 @@ def test_the_parts_of_a_gap_add_up() -> None:
     assert parts["state commit"] == 60
     assert parts["report"] == EPOCH_MS - 5100 - 45
     assert (parts["offsets"], parts["planning"], parts["job"], parts["launch"]) == (6, 30, 44, 10)
-    assert parts["first record"] == pytest.approx(50, abs=0.01)
+    assert (parts["state load"], parts["changelog"]) == (20, 55)
+    assert parts["first record"] == pytest.approx(30, abs=0.01)
     assert parts["slowest"] == pytest.approx(340, abs=0.01)
 
 
