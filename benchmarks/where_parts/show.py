@@ -30,10 +30,10 @@ def show(result: dict[str, Any]) -> None:
     print("\nProcessor time for each record, microseconds")
     totals: dict[str, float] = {}
     for cell in cells:
-        for place, time in cell["processor"]["us_per_record"].items():
+        for place, time in _processor(cell).items():
             totals[place] = max(time, totals.get(place, 0.0))
     largest = sorted(totals, key=lambda place: -totals[place])[:PLACES_SHOWN]
-    _table(largest, cells, lambda cell: cell["processor"]["us_per_record"])
+    _table(largest, cells, _processor)
 
 
 def _table(
@@ -48,3 +48,8 @@ def _table(
             for head, figure in zip(heads, figures, strict=True)
         ]
         print(f"{row:{WIDTH}}" + "".join(told))
+
+
+def _processor(cell: dict[str, Any]) -> dict[str, float]:
+    us_per_record: dict[str, float] = cell.get("processor", {}).get("us_per_record", {})
+    return us_per_record
