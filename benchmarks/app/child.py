@@ -13,6 +13,7 @@ import functools
 import itertools
 import json
 import os
+import re
 import sys
 import threading
 import time
@@ -90,13 +91,12 @@ class Rewriter:
     def install(self) -> None:
         """Takes the place of PySpark's methods."""
         reader, writer = DataStreamReader, DataStreamWriter
-        both = {"options": _options}
         replaced: dict[type, dict[str, Method]] = {
-            reader: {**both, "format": _noting(reader.format), "name": _noting(reader.name), "load": self._load()},
-            writer: {**both, "format": _noting(writer.format), "start": self._start(), "toTable": self._to_table()},
+            reader: {"format": _noting(reader.format), "name": _noting(reader.name), "load": self._load()},
+            writer: {"format": _noting(writer.format), "start": self._start(), "toTable": self._to_table()},
         }
-        replaced[reader] |= {"option": _option(reader.option)}
-        replaced[writer] |= {"option": _option(writer.option), "trigger": _trigger}
+        replaced[reader] |= {"option": _option(reader.option), "options": _options}
+        replaced[writer] |= {"option": _option(writer.option), "options": _options, "trigger": _trigger}
         replaced[writer] |= {"outputMode": _noting(writer.outputMode), "queryName": _noting(writer.queryName)}
         for cls, methods in replaced.items():
             for name, method in methods.items():
@@ -180,12 +180,12 @@ class Rewriter:
         try:
             yield
         except Exception as error:
-            self._desk.put(f"{number}.failure", _as_block(error))
+            self._desk.put(f"{number}.failure", as_block(error))
             raise
 
     def _excepthook(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if not isinstance(error, KeyboardInterrupt):
-            self._desk.put("application.failure", _as_block(error))
+            self._desk.put("application.failure", as_block(error))
         sys.__excepthook__(kind, error, trace)
 
     def _watch(self, number: int, query: StreamingQuery, writer: Stream) -> None:
@@ -200,7 +200,7 @@ class Rewriter:
                     most, looks = max(most, tasks), looks + 1
                     self._desk.put(f"{number}.slots", most)
             if error := query.exception():
-                self._desk.put(f"{number}.failure", _as_block(error))
+                self._desk.put(f"{number}.failure", as_block(error))
 
     def _tasks(self, tracker: Any, group: str) -> int:  # noqa: ANN401
         """Counts the tasks that run at once in the last job: of all stages in real time, else of the largest one."""
@@ -280,11 +280,12 @@ def _sources(rows: Stream) -> list[dict[str, Any]]:
     return found
 
 
-def _as_block(error: BaseException) -> str:
-    """Returns condition and message, without Spark's words around them and the JVM's stack behind them."""
-    text = str(error).partition("terminated with exception: ")[2] or str(error)
-    lines = [line for line in text.splitlines() if line.strip()]
-    return "\n".join(lines[:LINES_OF_AN_ERROR])
+def as_block(error: BaseException) -> str:
+    """Returns condition and message, without the JVM's and Spark's words around them."""
+    text = re.split(r"JVM stacktrace:|=== Streaming Query ===", str(error))[0]
+    text = text.rpartition("terminated with exception: ")[2]
+    text = re.sub(r"^(?:[\w.$]+(?:Exception|Error): )+", "", text)
+    return "\n".join([line for line in text.splitlines() if line.strip()][:LINES_OF_AN_ERROR])
 
 
 def main() -> None:

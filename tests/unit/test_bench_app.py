@@ -7,6 +7,7 @@ import base64
 import io
 
 import pytest
+from app.child import as_block
 from app.clients import UntranslatableError, client_settings
 from app.compare import show
 from app.desk import MICRO_BATCH, REAL_TIME, Query
@@ -178,3 +179,16 @@ class TestClients:
         options = {"kafka.bootstrap.servers": "there:9092", "kafka.ssl.keystore.location": "keys.jks"}
         with pytest.raises(UntranslatableError, match=r"ssl\.keystore\.location"):
             client_settings(options)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "[REFUSED] Not so.\nDo this.",
+        "headrace.HeadraceException: [REFUSED] Not so.\nDo this.\n=== Streaming Query ===\nIdentifier: 1\n",
+        "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: [REFUSED] Not so.\n\nDo this.\n",
+        "[REFUSED] Not so.\nDo this.\n\nJVM stacktrace:\njava.lang.Exception: at once",
+    ],
+)
+def test_of_an_error_only_its_own_words_are_told(told: str) -> None:
+    assert as_block(ValueError(told)) == "[REFUSED] Not so.\nDo this."
