@@ -9,10 +9,14 @@ import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 
 from headrace.engine import java
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def description() -> dict[str, str | int]:
@@ -82,7 +86,7 @@ class Reading:
     load_s: float
 
     @classmethod
-    def now(cls, engine: int | None, engines: list[int], load: list[int]) -> Reading:
+    def now(cls, engine: int | None, engines: Sequence[int], load: Sequence[int] = ()) -> Reading:
         """Reads them; the engine is the one under load, the engines are all, load are generator and receiver."""
         times = psutil.cpu_times()
         # Time that the hypervisor gave to others is lost to us just as time that other processes took.
