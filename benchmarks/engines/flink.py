@@ -25,6 +25,8 @@ _LATENCY = {
     "pipeline.object-reuse": "true",
 }
 _STATE = {
+    # An engine is parked for minutes while the others are measured; its parts must not take each other for dead.
+    "heartbeat.timeout": "30 min",
     "state.backend.type": "rocksdb",
     "execution.checkpointing.incremental": "true",
     "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",

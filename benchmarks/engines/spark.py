@@ -76,6 +76,8 @@ class _SparkEngine:
         return {
             # By default 200: real-time mode would need as many slots, and a micro-batch would start as many tasks.
             "spark.sql.shuffle.partitions": str(job.partitions),
+            # An engine is parked for minutes while others are measured; its parts must not take each other for dead.
+            "spark.network.timeout": "30min",
             # Nothing that only watches: no web page, no progress bar, no warnings on the console.
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",

@@ -42,8 +42,8 @@ class Contestant:
         """Opens the ledger."""
         self.ledger = Ledger(self.workload)
 
-    def enter(self, measured: Measured, lateness: Lateness, cpu: dict[str, float]) -> dict[str, Any]:
-        """Keeps the result of a window and returns it."""
+    def enter(self, measured: Measured, lateness: Lateness, cpu: dict[str, float], *, keep: bool) -> dict[str, Any]:
+        """Returns the result of a window, and keeps it if it counts."""
         start, end = measured.sent.start_s, measured.sent.due_s(measured.sent.first + measured.sent.count)
         spoilt = _spoilt(lateness, cpu)
         window = {
@@ -59,7 +59,8 @@ class Contestant:
             "series": measured.series,
             "histogram": measured.histogram.encoded(),
         }
-        self.windows.setdefault(measured.sent.load, []).append(window)
+        if keep:
+            self.windows.setdefault(measured.sent.load, []).append(window)
         return window
 
     def cell(self, load: Load) -> dict[str, Any]:

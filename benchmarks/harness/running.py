@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import signal
 import subprocess
 from typing import TYPE_CHECKING, Self
 
@@ -36,6 +38,7 @@ class Running:
 
     def __exit__(self, *_: object) -> None:
         """Stops the process: politely first, then at once."""
+        self.unpark()
         self._process.stdin.close() if self._process.stdin else None
         try:
             self._process.wait(PATIENCE_S)
@@ -56,16 +59,28 @@ class Running:
         """Starts the process again, after it was killed."""
         self._start()
 
+    def park(self) -> None:
+        """Stops the process and all that came from it where they are, so that they use no processor."""
+        self._signal(signal.SIGSTOP)
+
+    def unpark(self) -> None:
+        """Lets the process go on."""
+        self._signal(signal.SIGCONT)
+
     def kill(self) -> None:
         """Kills the process and all that came from it, at once (kill -9)."""
-        root = psutil.Process(self._process.pid)
-        family = [root, *root.children(recursive=True)]
-        for process in family:
-            try:
-                process.kill()
-            except psutil.NoSuchProcess:
-                continue
+        self._signal(signal.SIGKILL)
         self._process.wait()
+
+    def _signal(self, number: signal.Signals) -> None:
+        try:
+            root = psutil.Process(self._process.pid)
+            family = [root, *root.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            return
+        for process in family:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.send_signal(number)
 
     @property
     def pid(self) -> int:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stage: several engines run the same workload at once and take turns under load.
 
-Each engine is started once and waits, idle, while another is measured; so a noisy machine hurts all alike. The first
+Each engine is started once and parked while another is measured; so a noisy machine hurts all alike. The first
 stretch of each, in which its JVM compiles, is cut off.
 """
 
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from workloads.workload import WrongAnswerError
 from headrace.local import Topics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextlib import ExitStack
     from pathlib import Path
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 FIRST_ANSWER_S = 240
 PATIENCE_S = 60
+SETTLE_S = 3
 # A window with company is repeated, but not for ever.
 ATTEMPTS = 3
 
@@ -96,15 +98,13 @@ class Stage:
         """Starts the engines one after the other and loads each until its code is compiled."""
         load = self.plan.loads[0]
         for contestant in self.active():
-            with self.drops(contestant):
+            with self.drops(contestant), self._awake(contestant):
                 self._start(contestant)
                 # A second's worth of records tells whether the engine answers at all.
-                self.window(contestant, replace(load, rate=20), 1, FIRST_ANSWER_S)
+                self.window(contestant, replace(load, rate=20), 1, FIRST_ANSWER_S, keep=False)
                 if contestant.running and self.plan.warm_up_s:
                     self._say(f"  {contestant.engine.name}: warm-up of {self.plan.warm_up_s:.0f} s")
-                    self.window(contestant, load, self.plan.warm_up_s, PATIENCE_S)
-        for contestant in self.contestants:
-            contestant.windows.clear()
+                    self.window(contestant, load, self.plan.warm_up_s, PATIENCE_S, keep=False)
 
     def _start(self, contestant: Contestant) -> None:
         command = contestant.engine.command(contestant.job)
@@ -119,21 +119,35 @@ class Stage:
         """Returns a block whose failure takes the contestant out of the round and lets the others go on."""
         return _Drops(contestant, self._say)
 
+    @contextmanager
+    def _awake(self, contestant: Contestant) -> Iterator[None]:
+        """Lets an engine run for the length of a block; at other times it is parked and cannot disturb the others."""
+        if contestant.running:
+            contestant.running.unpark()
+        try:
+            yield
+        finally:
+            if contestant.running:
+                contestant.running.park()
+
     def measure(self, load: Load) -> None:
         """Measures every contestant under one load, in turns."""
         for turn in range(self.plan.windows):
             for contestant in self.active():
-                with self.drops(contestant):
+                with self.drops(contestant), self._awake(contestant):
                     self._turn(contestant, load, f"{turn + 1}/{self.plan.windows}")
 
     def each(self, name: str, find_out: Callable[[Stage, Contestant, Load], dict[str, Any]]) -> None:
         """Finds out something else about every contestant, under the first load of the plan."""
         for contestant in self.active():
-            with self.drops(contestant):
+            with self.drops(contestant), self._awake(contestant):
                 contestant.findings[name] = find_out(self, contestant, self.plan.loads[0])
                 self._say(f"  {contestant.engine.name:14} {name}: {contestant.findings[name]}")
 
     def _turn(self, contestant: Contestant, load: Load, number: str) -> None:
+        if contestant.running:
+            # Whatever was due while it was parked (an epoch's end, a checkpoint) is done with by then.
+            self.window(contestant, load, SETTLE_S, PATIENCE_S, keep=False)
         for _ in range(ATTEMPTS):
             window = self.window(contestant, load, self.plan.window_s, PATIENCE_S)
             spoilt = f"  (unusable: {window['spoilt']})" if window["spoilt"] else ""
@@ -144,8 +158,10 @@ class Stage:
             if window["usable"]:
                 return
 
-    def window(self, contestant: Contestant, load: Load, seconds: float, patience_s: float) -> dict[str, Any]:
-        """Loads one contestant, waits for its answers and returns what was measured.
+    def window(
+        self, contestant: Contestant, load: Load, seconds: float, patience_s: float, *, keep: bool = True
+    ) -> dict[str, Any]:
+        """Loads one contestant, waits for its answers and returns what was measured; the result file keeps it or not.
 
         Raises:
             DroppedError: It died or lost records.
@@ -160,7 +176,7 @@ class Stage:
         lateness = self.generator.finish()
         self.collect(contestant, patience_s + 2 * self.plan.checkpoint_ms / 1000)
         cpu = before.until(Reading.now(pid, pids, load_pids))
-        return contestant.enter(contestant.ledger.close(), lateness, cpu)
+        return contestant.enter(contestant.ledger.close(), lateness, cpu, keep=keep)
 
     def collect(self, contestant: Contestant, patience_s: float) -> None:
         """Waits until every expected record was answered; a lost one is an error, not a good latency."""

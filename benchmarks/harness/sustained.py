@@ -31,7 +31,7 @@ def highest(stage: Stage, contestant: Contestant, load: Load) -> dict[str, Any]:
     """
     rate, limit = load.rate, ""
     while not limit:
-        window = stage.window(contestant, replace(load, rate=rate), STEP_S, PATIENCE_S)
+        window = stage.window(contestant, replace(load, rate=rate), STEP_S, PATIENCE_S, keep=False)
         if window["generator_late_ms"]["p99"] > MOST_LATENESS_P99_MS:
             limit = "the generator on this machine"
         elif window["p99"] > BOUND_MS:
@@ -40,7 +40,7 @@ def highest(stage: Stage, contestant: Contestant, load: Load) -> dict[str, Any]:
             rate = int(rate * STEP)
     while rate > load.rate:
         rate = int(rate * BACK)
-        window = stage.window(contestant, replace(load, rate=rate), CONFIRM_S, PATIENCE_S)
+        window = stage.window(contestant, replace(load, rate=rate), CONFIRM_S, PATIENCE_S, keep=False)
         if window["p99"] <= BOUND_MS:
             return {"rate": rate, "limit": limit, "bound_ms": BOUND_MS, "p50": window["p50"], "p99": window["p99"]}
     message = f"p99 is above {BOUND_MS:.0f} ms at {load.rate} records per second already"
