@@ -18,7 +18,6 @@ LONGEST_FIRST = (
     "test_demo",
     "test_endurance",
     "test_checkpoints",
-    "test_session",
     "test_run",
     "test_examples",
     "test_local_kafka",
@@ -26,10 +25,14 @@ LONGEST_FIRST = (
 )
 
 
+# It starts and ends sessions in its own process, and a JVM keeps the jars of its first one.
+LAST = "test_session"
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Puts the longest files first: two processes share the files, and neither should wait for the other's last one."""
-    rank = {name: number for number, name in enumerate(LONGEST_FIRST)}
-    items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
+    rank = {name: number for number, name in enumerate(LONGEST_FIRST)} | {LAST: len(items)}
+    items.sort(key=lambda item: rank.get(item.path.stem, len(LONGEST_FIRST)))
 
 
 @pytest.fixture(scope="session")

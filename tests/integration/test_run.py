@@ -13,6 +13,7 @@ import pytest
 
 from headrace.engine.jars import Stamp
 from headrace.options import EXTENSION, KAFKA_PROVIDER, PLUGIN, SETTINGS
+from headrace.testing import eventually
 
 HEADRACE_RUN = (sys.executable, "-m", "headrace.cli.main", "run")
 PATIENCE = 240
@@ -146,7 +147,8 @@ def test_an_unchanged_script_gets_the_engine(finished: subprocess.CompletedProce
 
 
 def test_nothing_is_left_running(finished: subprocess.CompletedProcess[str]) -> None:
-    assert not is_alive(int(values(finished)["jvm"]))
+    jvm = int(values(finished)["jvm"])
+    eventually(lambda: not is_alive(jvm))
 
 
 def test_the_command_line_sets_what_the_script_does_not(finished: subprocess.CompletedProcess[str]) -> None:
@@ -196,7 +198,7 @@ def test_ctrl_c_ends_the_script_as_it_ends_any_script(waiting: subprocess.Popen[
     os.killpg(waiting.pid, signal.SIGINT)
     _, errors = waiting.communicate(timeout=PATIENCE)
     assert waiting.returncode == -signal.SIGINT
-    assert not is_alive(jvm)
+    eventually(lambda: not is_alive(jvm))
     assert "KeyboardInterrupt" in errors.splitlines()
     assert "headrace/run" not in errors
 
@@ -205,10 +207,10 @@ def test_a_supervisor_can_end_the_script(waiting: subprocess.Popen[str]) -> None
     """It sends the signal to the process that it knows."""
     jvm = jvm_of(waiting)
     waiting.terminate()
-    # Returns when the last process that holds the script's output is gone.
     waiting.communicate(timeout=PATIENCE)
     assert waiting.returncode == -signal.SIGTERM
-    assert not is_alive(jvm)
+    # It has let go of the script's output by now, and ends in a moment.
+    eventually(lambda: not is_alive(jvm))
 
 
 def jvm_of(waiting: subprocess.Popen[str]) -> int:

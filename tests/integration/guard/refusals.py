@@ -87,7 +87,7 @@ IN_START = (
         name="file sink",
         condition="SINK_FILE",
         # In update mode Spark itself refuses files, also in micro-batch mode.
-        finish=lambda writer: writer.format("parquet").option("path", "none").outputMode("append"),
+        finish=lambda writer: writer.format("parquet").option("path", "build/none").outputMode("append"),
     ),
     Refusal(
         name="somebody's sink",
