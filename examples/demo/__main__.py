@@ -136,7 +136,7 @@ def _interrupt(number: int, frame: object) -> None:  # noqa: ARG001 the signatur
 def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="demo", description="Card fraud, in micro-batch and in real-time mode.")
     parser.add_argument("--seconds", type=_positive, default=20, help="how long to measure each mode (default 20)")
-    parser.add_argument("--warmup", type=_positive, default=30, help="how long to warm up each mode (default 30)")
+    parser.add_argument("--warmup", type=_positive, default=60, help="how long to warm up each mode (default 60)")
     parser.add_argument("--rate", type=_positive, default=1000, help="transactions per second (default 1000)")
     parser.add_argument("--epoch", type=_positive, default=300, help="seconds of a real-time epoch (default 300)")
     return parser.parse_args()
