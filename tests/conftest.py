@@ -21,17 +21,16 @@ LONGEST_FIRST = (
     "test_run",
     "test_examples",
     "test_local_kafka",
-    "test_docs",
 )
 
 
-# It starts and ends sessions in its own process, and a JVM keeps the jars of its first one.
-LAST = "test_session"
+# They make sessions in their own process, and a JVM keeps the jars of its first one: it has to be that of the fixture.
+LAST = ("test_docs", "test_session")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Puts the longest files first: two processes share the files, and neither should wait for the other's last one."""
-    rank = {name: number for number, name in enumerate(LONGEST_FIRST)} | {LAST: len(items)}
+    rank = {name: number for number, name in enumerate(LONGEST_FIRST)} | dict.fromkeys(LAST, len(items))
     items.sort(key=lambda item: rank.get(item.path.stem, len(LONGEST_FIRST)))
 
 
