@@ -30,7 +30,7 @@ check: setup ## lint, types, layers and unit tests; under two minutes
 	$(BIN)/lint-imports
 	$(BIN)/pytest tests/unit
 
-# The tests start some sixty JVMs, each for seconds: what is compiled for hours of use would never pay.
+# The tests start dozens of JVMs, each for seconds: what is compiled for hours of use would never pay.
 ARCHIVE := $(CURDIR)/build/spark-classes.jsa
 QUICK_JVM := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:SharedArchiveFile=$(ARCHIVE) -Xlog:disable
 

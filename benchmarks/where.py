@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from breakdown import boundary, event_log, path, places
+from breakdown.profile import Recording, Threads, find_jvm
+from breakdown.show import show
+from breakdown.tracing import TRACED
+from breakdown.tracing import event_log as event_log_of
 from harness import machine
 from harness.round import Round
 from harness.stage import PATIENCE_S, Stage
-from where_parts import boundary, event_log, path, places
-from where_parts.profile import Recording, Threads, find_jvm
-from where_parts.show import show
-from where_parts.tracing import TRACED
-from where_parts.tracing import event_log as event_log_of
 from workloads.catalog import WORKLOADS
 from workloads.records import Load
 
@@ -83,6 +83,7 @@ def _cell(arguments: argparse.Namespace, workload: str, engine: str) -> dict[str
         checkpoint_ms=CHECKPOINT_MS,
         window_s=arguments.window,
         warm_up_s=arguments.warm_up,
+        windows=1,
     )
     folder = Path(tempfile.mkdtemp(prefix="headrace-where-"))
     try:
@@ -110,7 +111,7 @@ def _look(plan: Round, broker: Broker, folder: Path, profile_s: float) -> dict[s
         stage.open(stack)
         stage.warm_up()
         if not contestant.why_not:
-            with stage.drops(contestant):
+            with stage.drops(contestant), stage.awake(contestant):
                 found, spent = _window(stage, contestant, broker)
                 receipts = list(contestant.ledger.receipts)
                 found["path"] = path.split(contestant.job, receipts)

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import multiprocessing
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from confluent_kafka import OFFSET_BEGINNING, TIMESTAMP_CREATE_TIME, Consumer, TopicPartition
+from harness.own_process import OwnProcess
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,12 +83,11 @@ class Catch:
             self.outputs.append((now_s, _bytes(key)))
 
 
-class Tap:
+class Tap(OwnProcess):
     """Listens to the topics of one query, for the length of a ``with`` block; joins no consumer group."""
 
     def __init__(self, client: Mapping[str, str], sources: Offsets, sink: str, partitions: int) -> None:
         """Takes the client's settings, where the query begins to read, and its output topic, which is new."""
-        self._here, there = multiprocessing.Pipe()
         settings = {
             **client,
             "group.id": "headrace-bench",  # Demanded by the client; nothing is committed to it.
@@ -98,18 +97,8 @@ class Tap:
         }
         places = [(topic, number, offset) for topic, each in sources.items() for number, offset in each.items()]
         places += [(sink, number, OFFSET_BEGINNING) for number in range(partitions)]
-        self._process = multiprocessing.Process(target=_listen, args=(there, settings, places, sink), daemon=True)
+        super().__init__(_listen, settings, places, sink)
         self.heard = Catch()
-
-    def __enter__(self) -> Self:
-        """Starts the process."""
-        self._process.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Ends the process."""
-        self._process.terminate()
-        self._process.join()
 
     def take(self) -> None:
         """Adds what was heard since the last call to what was heard before."""

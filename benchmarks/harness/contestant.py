@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from harness.histogram import POINTS
 from harness.ledger import Ledger
+from harness.pool import summary
 
 if TYPE_CHECKING:
     from engines.engine import Engine, Job
@@ -89,9 +89,7 @@ class Contestant:
             "slots": self.engine.slots(self.job),
             "versions": self.engine.versions() if windows else {},
             "settings": self.engine.settings(self.job),
-            "median": {point: median(window[point] for window in of) for point in POINTS} if of else {},
-            "spread": {point: _spread([window[point] for window in of]) for point in POINTS} if of else {},
-            "cpu_s_per_million": _cost(of) if of else None,
+            **(summary(of, POINTS) if of else {"median": {}, "spread": {}, "cpu_s_per_million": None}),
             **self.findings,
             "windows": windows,
         }
@@ -103,13 +101,3 @@ def _spoilt(lateness: Lateness, cpu: dict[str, float]) -> str:
     if lateness.p99 > MOST_LATENESS_P99_MS:
         return f"the generator was late by {lateness.p99:.0f} ms at p99"
     return ""
-
-
-def _spread(values: list[float]) -> tuple[float, float]:
-    return min(values), max(values)
-
-
-def _cost(windows: list[dict[str, Any]]) -> float:
-    seconds: float = sum(window["engine_cpu_s"] for window in windows)
-    records: int = sum(window["records"] for window in windows)
-    return round(seconds / records * 1_000_000, 1)

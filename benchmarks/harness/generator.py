@@ -8,12 +8,12 @@ is charged for every record that would have been sent meanwhile (no coordinated 
 from __future__ import annotations
 
 import gc
-import multiprocessing
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from confluent_kafka import Producer
+from harness.own_process import OwnProcess
 from workloads import records
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from workloads.workload import Sent
 
-# Waking up for each of 10,000 records a second would cost half a core; this much lateness is below what we measure.
+# At high rates several records share a wake-up, which is what costs; so much lateness is below what we measure.
 SHORTEST_SLEEP_S = 0.0005
 
 
@@ -42,36 +42,16 @@ class Lateness:
     highest: float
 
 
-class Generator:
+class Generator(OwnProcess):
     """Sends stretches of records at fixed times, for the length of a ``with`` block."""
 
     def __init__(self, bootstrap: str) -> None:
         """Takes the broker's address."""
-        self._here, there = multiprocessing.Pipe()
-        self._process = multiprocessing.Process(target=_generate, args=(there, bootstrap), daemon=True)
-
-    def __enter__(self) -> Self:
-        """Starts the process."""
-        self._process.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Ends the process."""
-        self._process.terminate()
-        self._process.join()
-
-    @property
-    def pid(self) -> int:
-        """The process."""
-        return self._process.pid or 0
+        super().__init__(_generate, bootstrap)
 
     def begin(self, stretch: Stretch) -> None:
         """Begins to send; returns at once."""
         self._here.send(stretch)
-
-    def is_done(self) -> bool:
-        """Tells whether everything was sent."""
-        return self._here.poll()
 
     def finish(self) -> Lateness:
         """Waits until everything was sent."""

@@ -34,9 +34,16 @@ def _one(cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
     for trial in ("highest", "recovery"):
         whole[trial] = next((cell[trial] for cell in cells if cell.get(trial)), {})
     if counting := [window for window in windows if window["usable"]] or windows:
-        points = {point: [window[point] for window in counting] for point in best["median"]}
-        whole["median"] = {point: median(values) for point, values in points.items()}
-        whole["spread"] = {point: [min(values), max(values)] for point, values in points.items()}
-        seconds, records = (sum(window[name] for window in counting) for name in ("engine_cpu_s", "records"))
-        whole["cpu_s_per_million"] = round(seconds / records * 1_000_000, 1)
+        whole |= summary(counting, best["median"])
     return whole
+
+
+def summary(windows: Sequence[dict[str, Any]], points: Iterable[str]) -> dict[str, Any]:
+    """Returns what a cell says of its windows: medians, spreads and the cost."""
+    values = {point: [window[point] for window in windows] for point in points}
+    seconds, records = (sum(window[name] for window in windows) for name in ("engine_cpu_s", "records"))
+    return {
+        "median": {point: median(each) for point, each in values.items()},
+        "spread": {point: [min(each), max(each)] for point, each in values.items()},
+        "cpu_s_per_million": round(seconds / records * 1_000_000, 1),
+    }

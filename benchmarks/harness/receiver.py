@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import gc
-import multiprocessing
 import time
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+from harness.own_process import OwnProcess
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -17,12 +17,11 @@ Stamped: TypeAlias = tuple[float, bytes]
 """When a record was received, in seconds since 1970, and its value."""
 
 
-class Receiver:
+class Receiver(OwnProcess):
     """Clocks what arrives on several topics, for the length of a ``with`` block."""
 
     def __init__(self, bootstrap: str, topics: list[str], *, partitions: int, read_committed: bool) -> None:
         """Takes the broker's address and the topics, which exist and have that many partitions."""
-        self._here, there = multiprocessing.Pipe()
         settings = {
             "bootstrap.servers": bootstrap,
             "group.id": "receiver",  # Demanded by the client; nothing is committed to it.
@@ -30,22 +29,7 @@ class Receiver:
             "isolation.level": "read_committed" if read_committed else "read_uncommitted",
         }
         places = [(topic, partition) for topic in topics for partition in range(partitions)]
-        self._process = multiprocessing.Process(target=_receive, args=(there, settings, places), daemon=True)
-
-    def __enter__(self) -> Self:
-        """Starts the process."""
-        self._process.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Ends the process."""
-        self._process.terminate()
-        self._process.join()
-
-    @property
-    def pid(self) -> int:
-        """The process."""
-        return self._process.pid or 0
+        super().__init__(_receive, settings, places)
 
     def take(self) -> dict[str, list[Stamped]]:
         """Returns what was received since the last call, by topic."""

@@ -8,13 +8,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from harness import machine
+from harness.findings import FORMAT
 from harness.pool import pooled
 from harness.ranking import rankings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-FORMAT = 1
 NAME = "result.json"
 
 

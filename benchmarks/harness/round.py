@@ -31,9 +31,9 @@ class Round:
     loads: list[Load]
     checkpoint_ms: int = 5000
     partitions: int = 2
-    window_s: float = 10
-    warm_up_s: float = 20
-    windows: int = 4
+    window_s: float
+    warm_up_s: float
+    windows: int
     highest: bool = False
     """Whether to search for the highest rate that each engine sustains."""
     recovery: bool = False

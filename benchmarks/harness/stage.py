@@ -98,7 +98,7 @@ class Stage:
         """Starts the engines one after the other and loads each until its code is compiled."""
         load = self.plan.loads[0]
         for contestant in self.active():
-            with self.drops(contestant), self._awake(contestant):
+            with self.drops(contestant), self.awake(contestant):
                 self._start(contestant)
                 # A second's worth of records tells whether the engine answers at all.
                 self.window(contestant, replace(load, rate=20), 1, FIRST_ANSWER_S, keep=False)
@@ -120,7 +120,7 @@ class Stage:
         return _Drops(contestant, self._say)
 
     @contextmanager
-    def _awake(self, contestant: Contestant) -> Iterator[None]:
+    def awake(self, contestant: Contestant) -> Iterator[None]:
         """Lets an engine run for the length of a block; at other times it is parked and cannot disturb the others."""
         if contestant.running:
             contestant.running.unpark()
@@ -134,13 +134,13 @@ class Stage:
         """Measures every contestant under one load, in turns."""
         for turn in range(self.plan.windows):
             for contestant in self.active():
-                with self.drops(contestant), self._awake(contestant):
+                with self.drops(contestant), self.awake(contestant):
                     self._turn(contestant, load, f"{turn + 1}/{self.plan.windows}")
 
     def each(self, name: str, find_out: Callable[[Stage, Contestant, Load], dict[str, Any]]) -> None:
         """Finds out something else about every contestant, under the first load of the plan."""
         for contestant in self.active():
-            with self.drops(contestant), self._awake(contestant):
+            with self.drops(contestant), self.awake(contestant):
                 contestant.findings[name] = find_out(self, contestant, self.plan.loads[0])
                 self._say(f"  {contestant.engine.name:14} {name}: {contestant.findings[name]}")
 
@@ -176,15 +176,22 @@ class Stage:
         lateness = self.generator.finish()
         self.collect(contestant, patience_s + 2 * self.plan.checkpoint_ms / 1000)
         cpu = before.until(Reading.now(pid, pids, load_pids))
-        return contestant.enter(contestant.ledger.close(), lateness, cpu, keep=keep)
+        measured = contestant.ledger.close()
+        if measured.duplicates and contestant.workload.read_committed:
+            message = f"{measured.duplicates} answers came twice, and this workload allows none"
+            raise DroppedError(message)
+        return contestant.enter(measured, lateness, cpu, keep=keep)
 
     def collect(self, contestant: Contestant, patience_s: float) -> None:
         """Waits until every expected record was answered; a lost one is an error, not a good latency."""
         deadline = time.monotonic() + patience_s
         while True:
             received = self._receiver.take()
-            for each in self.active():
-                each.ledger.take(received.get(each.job.sink, []))
+            contestant.ledger.take(received.pop(contestant.job.sink, []))
+            for other in self.active():
+                # What another one answered wrongly before it was parked is not this one's fault.
+                with self.drops(other):
+                    other.ledger.take(received.pop(other.job.sink, []))
             if not contestant.ledger.missing:
                 return
             if contestant.running and not contestant.running.is_alive():

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from where_parts import boundary, event_log, path, places, profile
-from where_parts.boundary import PARTS
+from breakdown import boundary, event_log, path, places, profile
+from breakdown.boundary import PARTS
 
 EPOCH_MS = 5200
 DURATIONS_MS = {"latestOffset": 5, "getBatch": 1, "queryPlanning": 30, "walCommit": 20, "commitOffsets": 25}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from where_parts.event_log import Epoch
+    from breakdown.event_log import Epoch
 
 PARTS = {
     "stop": "last answer received until the last task has ended, without its state commit",

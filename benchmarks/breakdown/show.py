@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from where_parts.boundary import BESIDE, PARTS
+from breakdown.boundary import BESIDE, PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
