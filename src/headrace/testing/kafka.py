@@ -42,13 +42,15 @@ class Kafka:
         Args:
             name: How its name begins.
             partitions: How many partitions it has.
-            config: Its settings, such as ``compression.type``.
+            config: Its settings, such as ``compression.type``. Records stay for good unless they say otherwise.
 
         Returns:
             Its name.
         """
         unique = f"{name}-{uuid.uuid4().hex[:12]}"
-        self.topics.create(unique, partitions=partitions, config=config)
+        # Retention goes by the time of a record, and test data is often older than the week that Kafka keeps:
+        # the broker would delete it some minutes into the tests.
+        self.topics.create(unique, partitions=partitions, config={"retention.ms": "-1", **(config or {})})
         return unique
 
     def produce(self, topic: str, records: Iterable[Record | bytes | str]) -> None:
