@@ -23,6 +23,9 @@ class Kind(enum.Enum):
     LIST = "list"
     """The user's items first, then ours, none twice."""
 
+    OPTIONS = "options"
+    """Ours first, then the user's: of two options of a JVM with one meaning, the last wins."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Setting:
@@ -31,7 +34,8 @@ class Setting:
     Attributes:
         key: Spark's name for it.
         value: What Headrace sets. Names in braces are filled in when the session starts: ``{jars}`` are the engine
-            jar and kafka-clients, ``{slots}`` is four times the machine's cores and at least sixteen.
+            jar and kafka-clients, ``{slots}`` is four times the machine's cores and at least sixteen,
+            ``{driver_memory}`` and ``{executor_memory}`` are the heaps of the JVMs as the user has set them.
         kind: What happens when the user sets the same key.
         reason: Why, as a clause that also reads well behind a colon, without a full stop.
     """
@@ -92,6 +96,21 @@ SETTINGS = (
         value=PLUGIN,
         kind=Kind.LIST,
         reason="it is the engine's part in the life of the driver and of each executor",
+    ),
+    Setting(
+        key="spark.driver.extraJavaOptions",
+        value="-Xms{driver_memory} -XX:MetaspaceSize=256m",
+        kind=Kind.OPTIONS,
+        reason=(
+            "a heap that begins at its full size: a JVM keeps a small one half full and marks it again every few "
+            "seconds, with a pause and a busy core each time; nor does it mark because Spark's classes were loaded"
+        ),
+    ),
+    Setting(
+        key="spark.executor.extraJavaOptions",
+        value="-Xms{executor_memory} -XX:MetaspaceSize=256m",
+        kind=Kind.OPTIONS,
+        reason="the same in every executor",
     ),
     Setting(
         key="spark.master",

@@ -56,13 +56,13 @@ def test_the_jars_travel_with_the_command_line_and_not_with_the_applications_set
 
 
 def test_arguments_for_spark_submit_are_merged_and_the_rest_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = f"--driver-memory 2g --jars theirs.jar --packages {CONNECTOR},g:a:1 --conf spark.plugins=P pyspark-shell"
+    given = f"--queue q --jars theirs.jar --packages {CONNECTOR},g:a:1 --conf spark.plugins=P pyspark-shell"
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", given)
     conf, submission = environment_inside({})
     assert conf["spark.jars.packages"] == "g:a:1"
     assert conf["spark.plugins"] == "P,headrace.HeadracePlugin"
     assert submission.conf == {"spark.jars": "theirs.jar,/engine.jar,/kafka-clients-4.3.0.jar"}
-    assert submission.options == (("--driver-memory", "2g"),)
+    assert submission.options == (("--queue", "q"),)
     assert os.environ["PYSPARK_SUBMIT_ARGS"] == given
 
 

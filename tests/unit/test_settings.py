@@ -184,6 +184,19 @@ def test_other_settings_of_the_application_and_the_command_line_pass_through() -
     assert "spark.z" not in conf
 
 
+@pytest.mark.parametrize(
+    ("memory", "heap"), [(None, "1g"), ("512m", "512m"), ("2048", "2048m"), ("3G", "3g")], ids=lambda value: f"{value}"
+)
+def test_the_heap_begins_at_its_full_size(memory: str | None, heap: str) -> None:
+    app = {} if memory is None else {"spark.driver.memory": memory}
+    assert f"-Xms{heap}" in conf_of(app=app)["spark.driver.extraJavaOptions"].split()
+
+
+def test_options_of_the_user_come_last_and_so_win() -> None:
+    conf = conf_of(launch={"spark.driver.extraJavaOptions": '-Xms2g -Dname="a b"'})
+    assert conf["spark.driver.extraJavaOptions"] == '-Xms1g -XX:MetaspaceSize=256m -Xms2g -Dname="a b"'
+
+
 @given(
     st.dictionaries(
         st.sampled_from([setting.key for setting in SETTINGS if setting.kind is not Kind.REQUIRED]),

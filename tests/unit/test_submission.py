@@ -23,6 +23,7 @@ from headrace.engine.submission import Submission
         ("--conf spark.a=1 --conf spark.a=2 pyspark-shell", {"spark.a": "2"}),
         ("--jars flag.jar --conf spark.jars=conf.jar pyspark-shell", {"spark.jars": "flag.jar"}),
         ("--verbose --conf spark.a=1 pyspark-shell", {"spark.a": "1"}),
+        ("--driver-memory 2g pyspark-shell", {"spark.driver.memory": "2g"}),
         ("pyspark-shell --conf spark.a=1", {}),
     ],
 )
@@ -31,10 +32,10 @@ def test_settings_are_found_among_the_arguments(arguments: str | None, conf: dic
 
 
 def test_other_arguments_are_kept_as_they_are() -> None:
-    submission = Submission.parse("--driver-memory 2g --jars a.jar --verbose --py-files 'x y.zip' pyspark-shell rest")
+    submission = Submission.parse("--queue q --jars a.jar --verbose --py-files 'x y.zip' pyspark-shell rest")
     assert shlex.split(submission.arguments()) == [
         *("--conf", "spark.jars=a.jar"),
-        *("--driver-memory", "2g", "--verbose", "--py-files", "x y.zip"),
+        *("--queue", "q", "--verbose", "--py-files", "x y.zip"),
         *("pyspark-shell", "rest"),
     ]
 

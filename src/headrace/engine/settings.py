@@ -78,8 +78,12 @@ def merge(user: UserSettings, *, jars: Sequence[str], slots: int) -> Merged:
     refuse_conflicts(user)
     lists = merge_lists(user, jars=jars)
     conf = {**user.launch, **user.app, **lists.conf}
+    heaps = {f"{jvm}_memory": _heap(user.get(f"spark.{jvm}.memory")) for jvm in ("driver", "executor")}
     for setting in SETTINGS:
-        if setting.kind is Kind.REQUIRED or (setting.kind is Kind.PREFERENCE and user.get(setting.key) is None):
+        given = user.get(setting.key)
+        if setting.kind is Kind.OPTIONS:
+            conf[setting.key] = _with_options(setting.value.format(**heaps), given or "")
+        elif setting.kind is Kind.REQUIRED or (setting.kind is Kind.PREFERENCE and given is None):
             conf[setting.key] = setting.value.format(slots=slots)
     return Merged(conf=conf, notes=lists.notes)
 
@@ -122,6 +126,18 @@ def _canonical(value: str) -> str:
     """Makes equal what Spark reads as equal: it trims values and ignores the case of true and false."""
     trimmed = value.strip()
     return trimmed.lower() if trimmed.lower() in ("true", "false") else trimmed
+
+
+def _heap(memory: str | None) -> str:
+    """Spells a heap as a JVM reads it: for Spark a number alone means megabytes, and nothing means one gigabyte."""
+    given = (memory or "").strip().lower().removesuffix("b")
+    return f"{given}m" if given.isdecimal() else given or "1g"
+
+
+def _with_options(ours: str, given: str) -> str:
+    """Puts our options before the user's, and none twice: an application may be merged again."""
+    words = given.split()
+    return " ".join([*(option for option in ours.split() if option not in words), given.strip()]).strip()
 
 
 def _split(value: str) -> list[str]:

@@ -27,7 +27,16 @@ _FLAGS = {
     "--exclude-packages": "spark.jars.excludes",
     "--master": "spark.master",
     "--remote": "spark.remote",
+    "--driver-memory": "spark.driver.memory",
+    "--driver-java-options": "spark.driver.extraJavaOptions",
+    "--executor-memory": "spark.executor.memory",
 }
+_VARIABLES = {
+    "MASTER": "spark.master",
+    "SPARK_DRIVER_MEMORY": "spark.driver.memory",
+    "SPARK_EXECUTOR_MEMORY": "spark.executor.memory",
+}
+"""Environment variables that spark-submit reads where nothing else names a setting."""
 _PROPERTIES_FILE = "--properties-file"
 _EXTRA_PROPERTIES_FILE = "--extra-properties-file"
 _LOAD_DEFAULTS = "--load-spark-defaults"
@@ -82,8 +91,9 @@ class Submission:
         for file in files:
             # spark-submit names a file that is missing better than we could; the one with the defaults may be.
             settings = {**_read_properties(file), **settings} if file.is_file() else settings
-        if environment.get("MASTER"):
-            settings.setdefault("spark.master", environment["MASTER"])
+        for variable, key in _VARIABLES.items():
+            if environment.get(variable):
+                settings.setdefault(key, environment[variable])
         return settings
 
     def with_conf(self, conf: Mapping[str, str]) -> Submission:

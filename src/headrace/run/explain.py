@@ -37,8 +37,10 @@ What happens when you set the same key:
 - **required**: the engine cannot work with another value. Setting one is a `SettingConflictError` that names both.
 - **preference**: yours wins.
 - **list**: your items come first, then ours, none twice.
+- **options**: ours come first, then yours; of two with one meaning, such as `-Xms`, a JVM takes the last.
 
-`{{jars}}` are the engine jar and Kafka's client; `{{slots}}` is four times the number of cores, and at least 16.
+`{{jars}}` are the engine jar and Kafka's client; `{{slots}}` is four times the number of cores, and at least 16;
+`{{driver_memory}}` and `{{executor_memory}}` are `spark.driver.memory` and `spark.executor.memory`.
 
 ## Where your settings are looked for
 
@@ -97,7 +99,7 @@ def as_page() -> str:
 def _origin(setting: Setting, user: UserSettings) -> str:
     if user.get(setting.key) is None or setting.kind is Kind.REQUIRED:
         return f"{setting.kind.value}, ours"
-    return f"{setting.kind.value}, {'yours and ours' if setting.kind is Kind.LIST else 'yours'}"
+    return f"{setting.kind.value}, {'yours' if setting.kind is Kind.PREFERENCE else 'yours and ours'}"
 
 
 def _block(setting: Setting, value: str | None, origin: str) -> str:
