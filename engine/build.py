@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,14 +37,35 @@ SCALAC_OPTIONS = ("-Werror", "-Xlint", "-deprecation", "-feature", "-unchecked",
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Module:
-    """A source tree and the jar that is made of it."""
+    """A source tree and the jar that is made of it.
+
+    Attributes:
+        sources: The tree.
+        jar: The jar.
+        needs: Jars that it is compiled against.
+        packages: Python packages that travel inside the jar, by the name that they have there.
+    """
 
     sources: Path
     jar: Path
     needs: tuple[Path, ...] = ()
+    packages: dict[str, Path] = field(default_factory=dict)
+
+    def files(self) -> dict[str, Path]:
+        """Returns what is packed as it is, by its name in the jar."""
+        resources = self.sources / "resources"
+        files = {path.relative_to(resources).as_posix(): path for path in resources.rglob("*") if path.is_file()}
+        for name, folder in self.packages.items():
+            files |= {f"{name}/{path.relative_to(folder).as_posix()}": path for path in folder.rglob("*.py")}
+        return files
 
 
-MAIN = Module(sources=ROOT / "engine" / "src" / "main", jar=ENGINE_JAR)
+MAIN = Module(
+    sources=ROOT / "engine" / "src" / "main",
+    jar=ENGINE_JAR,
+    # Executors have the jar, but no installation of ours.
+    packages={"headrace_worker": ROOT / "src" / "headrace" / "worker"},
+)
 TESTS = Module(sources=ROOT / "engine" / "src" / "test", jar=TESTS_JAR, needs=(ENGINE_JAR,))
 
 
@@ -84,9 +105,9 @@ def fresh_stamp(module: Module, spark_version: str) -> Stamp:
     """Computes the stamp that a jar of these very sources for that Spark must carry."""
     digest = hashlib.sha256(repr((__version__, spark_version, SCALAC_OPTIONS)).encode())
     digest.update((LOCKS / "kafka-clients.lock").read_bytes())
-    for path in sorted(path for path in module.sources.rglob("*") if path.is_file()):
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
-        digest.update(f"{path.relative_to(module.sources).as_posix()} {content}\n".encode())
+    sources = {path.relative_to(module.sources).as_posix(): path for path in module.sources.glob("scala/**/*.scala")}
+    for name, path in sorted((sources | module.files()).items()):
+        digest.update(f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
     for needed in module.needs:
         digest.update(repr(read_stamp(needed)).encode())
     # Half of the digits: a line of a manifest may have 72 bytes.
@@ -119,8 +140,7 @@ def compile_scala(module: Module, classes: Path) -> int:
 def write_jar(module: Module, classes: Path, stamp: Stamp) -> None:
     """Packs classes and resources; the same input gives the same bytes."""
     entries = {path.relative_to(classes).as_posix(): path for path in classes.rglob("*.class")}
-    resources = module.sources / "resources"
-    entries |= {path.relative_to(resources).as_posix(): path for path in resources.rglob("*") if path.is_file()}
+    entries |= module.files()
     module.jar.parent.mkdir(parents=True, exist_ok=True)
     unfinished = module.jar.with_suffix(".unfinished")
     with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -2,6 +2,7 @@
 package headrace.guard
 
 import headrace.kafka.EpochPlanner
+import headrace.python.PythonRule
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.catalyst.plans.physical.RangePartitioning
 import org.apache.spark.sql.catalyst.rules.{Rule => PlanRule}
@@ -15,7 +16,7 @@ import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
   */
 private[guard] final class PlanCheck(context: SparkContext) extends PlanRule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = {
-    val allowed = LateStart.allow(plan)
+    val allowed = LateStart.allow(PythonRule(plan))
     val path = streamingPath(allowed)
     if (path.nonEmpty) {
       path.foreach(checkOperator)

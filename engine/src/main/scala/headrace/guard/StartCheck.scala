@@ -3,7 +3,7 @@ package headrace.guard
 
 import headrace.HeadraceException
 import headrace.kafka.KafkaTable
-import org.apache.spark.sql.catalyst.expressions.{LateralSubquery, PythonFuncExpression, SessionWindow, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.{LateralSubquery, PythonFuncExpression, PythonUDF, SessionWindow, SortOrder}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.{Rule => PlanRule}
 import org.apache.spark.sql.catalyst.streaming.{StreamingRelationV2, WriteToStreamStatement}
@@ -69,8 +69,15 @@ private[guard] final class StartCheck extends PlanRule[LogicalPlan] {
     }
   }
 
-  private def callsPython(node: LogicalPlan): Boolean = node.expressions.exists(_.exists {
-    case _: PythonFuncExpression => true
+  /** Functions of one row and of batches are planned as ours (PythonRule); others have no place in an endless input. */
+  private def callsPython(node: LogicalPlan): Boolean = node match {
+    case map: MapInPandas => map.isBarrier || map.profile.isDefined
+    case map: MapInArrow => map.isBarrier || map.profile.isDefined
+    case other => callsGroupedPython(other)
+  }
+
+  private def callsGroupedPython(node: LogicalPlan): Boolean = node.expressions.exists(_.exists {
+    case function: PythonFuncExpression => !PythonUDF.isScalarPythonUDF(function)
     // The right side of a lateral join is run for each row of the left one.
     case lateral: LateralSubquery => lateral.plan.exists(callsPython)
     case _ => false

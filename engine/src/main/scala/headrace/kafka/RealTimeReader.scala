@@ -34,6 +34,9 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
   private var failed = false
   private var killed = false
   private var endMs = 0L
+  // The rows may be pulled by a thread of an operator that reads ahead, while the task's own thread closes the reader.
+  private val lock = new Object
+  private var closed = false
 
   guarded(consumer.foreach(_.startAt(group.starts)))
 
@@ -63,9 +66,13 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
     * reports, while an exception would fill the log of every orderly stop.
     */
   private def poll(timeoutMs: Long): Unit =
-    try consumer match {
-        case Some(kafka) => guarded(kafka.poll(timeoutMs, group.settings.failOnDataLoss))
-        case None => Thread.sleep(timeoutMs)
+    try lock.synchronized {
+        if (closed) killed = true
+        else
+          consumer match {
+            case Some(kafka) => guarded(kafka.poll(timeoutMs, group.settings.failOnDataLoss))
+            case None => Thread.sleep(timeoutMs)
+          }
       }
     catch {
       case _: InterruptException | _: InterruptedException if task.isInterrupted() =>
@@ -116,7 +123,12 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
         throw e
     }
 
-  override def close(): Unit = consumer.foreach { kafka =>
+  override def close(): Unit = lock.synchronized {
+    closed = true
+    consumer.foreach(giveBack)
+  }
+
+  private def giveBack(kafka: AssignedConsumer): Unit = {
     // Epoch 0 may be one that only loads initial state and asks nobody.
     if (endMs == 0 && group.epoch > 0 && !failed && !task.isInterrupted())
       log.warn(

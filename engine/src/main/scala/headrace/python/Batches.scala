@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+package headrace.python
+
+import java.util.concurrent.{ConcurrentLinkedQueue, Semaphore, TimeUnit}
+
+import scala.jdk.CollectionConverters._
+
+import headrace.kafka.Position
+import org.apache.spark.sql.catalyst.InternalRow
+
+/** Rows for Python in batches that never wait for company: a batch is what is there when Python can take it.
+  *
+  * Under a light load that is one row; under load, rows gather while Python works on the batches before, so batches grow
+  * by themselves. One thread sends, another receives.
+  *
+  * @param arguments makes the row of a function's arguments
+  * @param inStep whether each row gives one result, in order, so that results find their rows again
+  * @param longestWaitMs how long a batch waits for Python at most: a function may take several batches before its first
+  *   answer, or never answer some
+  */
+private[python] final class Batches(
+    feed: Feed,
+    arguments: InternalRow => InternalRow,
+    inStep: Boolean,
+    longestWaitMs: Long)
+    extends Iterator[Iterator[InternalRow]] {
+  import Batches._
+
+  private val withPython = new ConcurrentLinkedQueue[Fed]()
+  private val sizes = new ConcurrentLinkedQueue[Integer]()
+  private val room = new Semaphore(MostInFlight)
+  private var admitted = false
+
+  override def hasNext: Boolean = feed.await() && {
+    if (!admitted) admit()
+    true
+  }
+
+  private def admit(): Unit = {
+    if (!room.tryAcquire(longestWaitMs, TimeUnit.MILLISECONDS)) room.release(MostInFlight - 1)
+    admitted = true
+  }
+
+  override def next(): Iterator[InternalRow] = {
+    if (!hasNext) throw new NoSuchElementException
+    admitted = false
+    new Iterator[InternalRow] {
+      private var rows = 0
+      private var bytes = 0L
+      private var ended = false
+
+      override def hasNext: Boolean = {
+        if (!ended && rows > 0 && (rows == MostRows || bytes >= MostBytes || !feed.isReady)) {
+          if (inStep) sizes.add(rows)
+          ended = true
+        }
+        !ended
+      }
+
+      override def next(): InternalRow = {
+        val fed = feed.take()
+        rows += 1
+        bytes += fed.row.getSizeInBytes
+        if (inStep) withPython.add(fed)
+        arguments(fed.row)
+      }
+    }
+  }
+
+  /** Says that Python has answered a batch. */
+  def answered(): Unit = {
+    sizes.poll()
+    if (room.availablePermits() < MostInFlight) room.release()
+  }
+
+  /** The row that the next result belongs to: results come in the order of the rows. */
+  def oldest(): Fed = withPython.poll()
+
+  /** The rows of the batch that Python has not answered for longest: if a function failed, on one of these. */
+  def suspects: Seq[Position] = {
+    val size = Option(sizes.peek()).fold(Int.MaxValue)(_.intValue)
+    withPython.asScala.iterator.take(size).flatMap(_.position).toSeq
+  }
+}
+
+private[python] object Batches {
+  // One that Python works on and one that waits for it, so that Python never waits for us.
+  private val MostInFlight = 2
+  private val MostRows = 1000
+  private val MostBytes = 4L * 1024 * 1024
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+package headrace.python
+
+import headrace.HeadraceException
+import headrace.kafka.Position
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.headrace.PythonFailures
+
+/** Answers of Python whose failures say which function, on which record, and what becomes of it.
+  *
+  * @param functions their names
+  * @param suspects the records that the function may have failed on, in their order; none behind a shuffle
+  */
+private[python] final class Explained(
+    answers: Iterator[InternalRow],
+    functions: Seq[String],
+    suspects: () => Seq[Position])
+    extends Iterator[InternalRow] {
+  override def hasNext: Boolean = explained(answers.hasNext)
+
+  override def next(): InternalRow = explained(answers.next())
+
+  private def explained[T](step: => T): T =
+    try step
+    catch {
+      case raised @ PythonFailures.Raised(traceback) =>
+        throw failure(
+          "PYTHON_FUNCTION_FAILED",
+          s"$name failed $where. $fate Correct the function or the data, then start the query again.\n$traceback",
+          raised)
+      case lost @ PythonFailures.Lost(reason) =>
+        throw failure(
+          "PYTHON_WORKER_LOST",
+          s"The Python process that ran $name ended by itself $where. $fate If it was killed for its memory, give it " +
+            s"more; then start the query again.\n$reason",
+          lost)
+    }
+
+  private def failure(condition: String, message: String, cause: Throwable) = new HeadraceException(
+    condition,
+    message,
+    Map("function" -> functions.mkString(", ")) ++ suspects().headOption.map("record" -> _.toString),
+    cause)
+
+  private def name = if (functions.size == 1) s"Python function ${functions.head}" else
+    s"One of the Python functions ${functions.mkString(", ")}"
+
+  private def where = suspects() match {
+    case Seq() => "on a row whose record is not known here"
+    case Seq(one) => s"on record $one"
+    case several => s"on one of ${several.size} records, from ${several.head} to ${several.last}"
+  }
+
+  private def fate =
+    "The query has stopped; nothing is lost, and it continues from its checkpoint, with this record among the first."
+}

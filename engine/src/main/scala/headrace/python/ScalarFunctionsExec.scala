@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+package headrace.python
+
+import headrace.TaskScope
+import headrace.kafka.ReadAhead
+import org.apache.spark.TaskContext
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, JoinedRow, PythonUDF, UnsafeProjection}
+import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.python.PythonSQLMetrics
+import org.apache.spark.sql.headrace.ScalarCalls
+
+/** Python functions that give one value for each row, in a real-time query: stands where Spark's operator would.
+  *
+  * Spark's gathers rows until a batch is full or the input ends, and a real-time input ends with the epoch.
+  */
+private[headrace] final case class ScalarFunctionsExec(
+    functions: Seq[PythonUDF],
+    results: Seq[Attribute],
+    child: SparkPlan,
+    evalType: Int)
+    extends UnaryExecNode
+    with PythonSQLMetrics {
+
+  override def output: Seq[Attribute] = child.output ++ results
+
+  override def producedAttributes: AttributeSet = AttributeSet(results)
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val calls = ScalarCalls.of(functions, results, child, evalType, pythonMetrics)
+    val columns = output
+    child.execute().mapPartitions(
+      rows => {
+        val task = TaskContext.get()
+        // Where this stands among the operators of the task is settled now; everything else waits for the first row to be
+        // asked for, because by then the sink is there.
+        val stand = TaskScope.of(task).readAhead()
+        new OnFirstUse(() => ScalarFunctionsExec.rows(calls, rows, columns, stand, task))
+      },
+      preservesPartitioning = true)
+  }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): SparkPlan = copy(child = newChild)
+}
+
+private object ScalarFunctionsExec {
+  // Only functions of iterators let a batch wait so long: they may take several before they give one.
+  private val LongestWaitMs = 20L
+
+  /** The rows of a task, each with the results behind its own columns. */
+  def rows(
+      calls: ScalarCalls,
+      input: Iterator[InternalRow],
+      columns: Seq[Attribute],
+      stand: ReadAhead,
+      task: TaskContext): Iterator[InternalRow] = {
+    val feed = new Feed(input, stand.before, task)
+    val batches = new Batches(feed, calls.argumentsOf(task), inStep = true, LongestWaitMs)
+    val answers = calls.answers(batches, () => batches.answered(), task)
+    val joined = new JoinedRow
+    val whole = UnsafeProjection.create(columns, columns)
+    new Explained(answers, calls.names, () => batches.suspects).map { answer =>
+      val fed = batches.oldest()
+      stand.follow(fed.position)
+      whole(joined(fed.row, answer))
+    }
+  }
+}
+
+/** An iterator that is made when it is first asked. */
+private[python] final class OnFirstUse(make: () => Iterator[InternalRow]) extends Iterator[InternalRow] {
+  private lazy val rows = make()
+  override def hasNext: Boolean = rows.hasNext
+  override def next(): InternalRow = rows.next()
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.apache.spark.sql.headrace
+
+import java.util
+
+import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType}
+import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.execution.python.{ArrowPythonWithNamedArgumentRunner, PythonUDFWithNamedArgumentsRunner}
+import org.apache.spark.sql.execution.python.EvalPythonExec.ArgumentMetadata
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
+
+/** Spark's runners, made to send each batch at once and to receive while they send.
+  *
+  * Reaches into Spark: `BasePythonRunner.pipelinedEnabled`, `bufferSize`, `envVars` and `pythonExec` are settings that its
+  * subclasses may override; the class is private to Spark's package.
+  */
+private[headrace] object PromptRunners {
+  // Spark sends when at least so much has gathered, and looks after each batch: so each one is sent.
+  val SendFromBytes = 4
+
+  /** The environment of a worker. With Spark's own mark for runners that receive while they send, Spark would start a
+    * reading thread inside the worker, and a worker whose function fails then waits five seconds for that thread before
+    * it says so.
+    */
+  def environment(funcs: Seq[(ChainedPythonFunctions, Long)], logged: Option[String]): util.Map[String, String] = {
+    val environment = new util.HashMap[String, String](funcs.head._1.funcs.head.envVars) {
+      override def put(name: String, value: String): String = name match {
+        case "SPARK_PIPELINED_UDF" | "SPARK_PIPELINED_UDF_QUEUE_DEPTH" => null
+        // In the worker it is only the size of buffers; ours are flushed.
+        case "SPARK_BUFFER_SIZE" => super.put(name, SQLConf.get.getConf(SQLConf.PYTHON_UDF_BUFFER_SIZE).toString)
+        case _ => super.put(name, value)
+      }
+    }
+    logged.foreach(environment.put("PYSPARK_SPARK_SESSION_UUID", _))
+    environment
+  }
+
+  def launcher(funcs: Seq[(ChainedPythonFunctions, Long)]): String =
+    WorkerLauncher.of(SQLConf.get.pysparkWorkerPythonExecutable.getOrElse(funcs.head._1.funcs.head.pythonExec))
+}
+
+private[headrace] final class PromptArrowRunner(
+    funcs: Seq[(ChainedPythonFunctions, Long)],
+    evalType: Int,
+    arguments: Array[Array[ArgumentMetadata]],
+    schema: StructType,
+    metrics: Map[String, SQLMetric],
+    setup: PythonSetup,
+    // Spark's own constructor looks at it, when an ordinary value would not be there yet.
+    override val bufferSize: Int = PromptRunners.SendFromBytes)
+    extends ArrowPythonWithNamedArgumentRunner(
+      funcs, evalType, arguments, schema, setup.timeZone, setup.largeVarTypes, setup.runnerConf, metrics, setup.artifacts,
+      setup.logged) {
+  override protected val pipelinedEnabled: Boolean = true
+  override val envVars: util.Map[String, String] = PromptRunners.environment(funcs, setup.logged)
+  override val pythonExec: String = PromptRunners.launcher(funcs)
+}
+
+private[headrace] final class PromptPickleRunner(
+    funcs: Seq[(ChainedPythonFunctions, Long)],
+    arguments: Array[Array[ArgumentMetadata]],
+    metrics: Map[String, SQLMetric],
+    setup: PythonSetup)
+    extends PythonUDFWithNamedArgumentsRunner(
+      funcs, PythonEvalType.SQL_BATCHED_UDF, arguments, metrics, setup.artifacts, setup.logged) {
+  override protected val pipelinedEnabled: Boolean = true
+  override val bufferSize: Int = PromptRunners.SendFromBytes
+  override val envVars: util.Map[String, String] = PromptRunners.environment(funcs, setup.logged)
+  override val pythonExec: String = PromptRunners.launcher(funcs)
+}

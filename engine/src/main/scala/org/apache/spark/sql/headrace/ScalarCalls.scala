@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.apache.spark.sql.headrace
+
+import scala.collection.mutable.ArrayBuffer
+import scala.jdk.CollectionConverters._
+
+import net.razorvine.pickle.Unpickler
+import org.apache.spark.{JobArtifactSet, TaskContext}
+import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.errors.QueryExecutionErrors
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.execution.python.{ArrowPythonRunner, BatchEvalPythonExec, EvaluatePython}
+import org.apache.spark.sql.execution.python.EvalPythonExec.ArgumentMetadata
+import org.apache.spark.sql.types.{StructField, StructType, UserDefinedType}
+import org.apache.spark.sql.types.DataType.equalsIgnoreCompatibleCollation
+
+/** Calls of Python functions that give one value for each row, through Spark's own workers and their protocol.
+  *
+  * Reaches into Spark: `BatchEvalPythonExec.getInputIterator` and `EvaluatePython` turn rows into pickles and back;
+  * `JobArtifactSet` and `SparkSession.sessionUUID` say which files and which log belong to the workers. All are private
+  * to Spark's packages, and so this stands in one.
+  *
+  * @param input the columns that the arguments are made of
+  * @param results the columns that the functions fill
+  */
+final class ScalarCalls private (
+    functions: Seq[PythonUDF],
+    input: Seq[Attribute],
+    results: Seq[Attribute],
+    evalType: Int,
+    metrics: Map[String, SQLMetric],
+    setup: PythonSetup)
+    extends Serializable {
+  @transient private lazy val arguments = new Arguments(functions)
+
+  def names: Seq[String] = functions.map(_.name)
+
+  /** Makes the row of all arguments from a row of the input; one for each task. */
+  def argumentsOf(task: TaskContext): InternalRow => InternalRow = {
+    val projection = MutableProjection.create(arguments.values, input)
+    projection.initialize(task.partitionId())
+    projection
+  }
+
+  /** The results for rows of arguments, in their order.
+    *
+    * @param batches rows that are sent together; asked for by a thread of Spark's
+    * @param answered called when Python has answered a batch
+    */
+  def answers(batches: Iterator[Iterator[InternalRow]], answered: () => Unit, task: TaskContext): Iterator[InternalRow] =
+    if (evalType == PythonEvalType.SQL_BATCHED_UDF) pickled(batches, answered, task) else inArrow(batches, answered, task)
+
+  private def inArrow(
+      batches: Iterator[Iterator[InternalRow]],
+      answered: () => Unit,
+      task: TaskContext): Iterator[InternalRow] = {
+    val wanted = results.map(_.dataType.transformRecursively { case udt: UserDefinedType[_] => udt.sqlType })
+    val runner = new PromptArrowRunner(arguments.chains, evalType, arguments.metadata, arguments.schema, metrics, setup)
+    runner.compute(batches, task.partitionId(), task).flatMap { batch =>
+      answered()
+      val found = (0 until batch.numCols()).map(batch.column(_).dataType())
+      if (!equalsIgnoreCompatibleCollation(wanted, found))
+        throw QueryExecutionErrors.arrowDataTypeMismatchError("pandas_udf()", wanted, found)
+      batch.rowIterator.asScala
+    }
+  }
+
+  private def pickled(
+      batches: Iterator[Iterator[InternalRow]],
+      answered: () => Unit,
+      task: TaskContext): Iterator[InternalRow] = {
+    EvaluatePython.registerPicklers()
+    val pickles =
+      batches.flatMap(BatchEvalPythonExec.getInputIterator(_, arguments.schema, Int.MaxValue, setup.binaryAsBytes))
+    val runner = new PromptPickleRunner(arguments.chains, arguments.metadata, metrics, setup)
+    val unpickler = new Unpickler
+    val one = new GenericInternalRow(1)
+    val single = functions.size == 1
+    val fromPython = EvaluatePython.makeFromJava(
+      if (single) functions.head.dataType else StructType(functions.map(f => StructField("", f.dataType, f.nullable))))
+    runner.compute(pickles, task.partitionId(), task)
+      .flatMap { pickle =>
+        answered()
+        unpickler.loads(pickle).asInstanceOf[java.util.ArrayList[Any]].asScala
+      }
+      .map { result =>
+        metrics("pythonNumRowsReceived") += 1
+        if (single) {
+          one(0) = fromPython(result)
+          one
+        } else fromPython(result).asInstanceOf[InternalRow]
+      }
+  }
+}
+
+object ScalarCalls {
+  /** How functions are called whose arguments and results are pickled. */
+  val Pickled: Int = PythonEvalType.SQL_BATCHED_UDF
+
+  /** On the driver, while a plan is executed. */
+  def of(
+      functions: Seq[PythonUDF],
+      results: Seq[Attribute],
+      child: SparkPlan,
+      evalType: Int,
+      metrics: Map[String, SQLMetric]): ScalarCalls =
+    new ScalarCalls(functions, child.output, results, evalType, metrics, PythonSetup.of(child))
+}
+
+/** What Spark's workers are told, read on the driver. */
+private[headrace] final case class PythonSetup(
+    timeZone: String,
+    largeVarTypes: Boolean,
+    runnerConf: Map[String, String],
+    binaryAsBytes: Boolean,
+    artifacts: Option[String],
+    logged: Option[String])
+
+private[headrace] object PythonSetup {
+  def of(plan: SparkPlan): PythonSetup = PythonSetup(
+    plan.conf.sessionLocalTimeZone,
+    plan.conf.arrowUseLargeVarTypes,
+    ArrowPythonRunner.getPythonRunnerConfMap(plan.conf),
+    plan.conf.pysparkBinaryAsBytes,
+    JobArtifactSet.getCurrentJobArtifactState.map(_.uuid),
+    Option(plan.session).filter(_.sessionState.conf.pythonWorkerLoggingEnabled).map(_.sessionUUID))
+}
+
+/** The arguments of all functions, each value once, and the functions that are called one inside the other. */
+private[headrace] final class Arguments(functions: Seq[PythonUDF]) {
+  private val distinct = new ArrayBuffer[Expression]
+  private val calls = functions.map(chain)
+
+  val chains: Seq[(ChainedPythonFunctions, Long)] = calls.map(_._1)
+  val metadata: Array[Array[ArgumentMetadata]] = calls.map(_._2.map(place).toArray).toArray
+
+  def values: Seq[Expression] = distinct.toSeq
+
+  def schema: StructType = StructType(distinct.toSeq.zipWithIndex.map { case (value, at) =>
+    StructField(s"_$at", value.dataType)
+  })
+
+  private def chain(function: PythonUDF): ((ChainedPythonFunctions, Long), Seq[Expression]) = function.children match {
+    case Seq(inner: PythonUDF) =>
+      val ((chained, _), arguments) = chain(inner)
+      ((ChainedPythonFunctions(chained.funcs :+ function.func), function.resultId.id), arguments)
+    case arguments => ((ChainedPythonFunctions(Seq(function.func)), function.resultId.id), arguments)
+  }
+
+  private def place(argument: Expression): ArgumentMetadata = {
+    val (name, value) = argument match {
+      case NamedArgumentExpression(name, value) => (Some(name), value)
+      case value => (None, value)
+    }
+    val known = distinct.indexWhere(_.semanticEquals(value))
+    if (known < 0) distinct += value
+    ArgumentMetadata(if (known < 0) distinct.size - 1 else known, name)
+  }
+}

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes Spark's worker answer each batch at once, and keep its functions from one epoch to the next.
+
+Reaches into PySpark: ``pyspark.worker.read_udfs`` gives the function of a task with its serializers and
+``pyspark.worker.read_command`` unpickles a user's function; both are looked up when a task starts.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import IO, TYPE_CHECKING, Any
+
+from pyspark import worker
+from pyspark.accumulators import _accumulatorRegistry
+from pyspark.core.broadcast import _broadcastRegistry
+from pyspark.serializers import FramedSerializer
+from pyspark.util import PythonEvalType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+MOST_REMEMBERED = 64
+
+
+def install() -> None:
+    """Puts our readers in the place of Spark's, in this process."""
+    worker.read_udfs = answering_at_once(worker.read_udfs)
+    worker.read_command = Remembered(worker.read_command)
+
+
+def answering_at_once(read_udfs: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes the functions that Spark reads answer batch by batch.
+
+    Arrow batches are flushed one by one. Spark unpacks pickled rows into one stream and packs results by a hundred: the
+    last ones would wait for more. Here a batch of rows gives a batch of results.
+    """
+
+    def read(pickles: Any, infos: Any, eval_type: int, *settings: Any) -> tuple[Any, Any, Any, Any]:  # noqa: ANN401
+        function, profiler, reader, writer = read_udfs(pickles, infos, eval_type, *settings)
+        if eval_type == PythonEvalType.SQL_BATCHED_UDF:
+            return by_batch(function), profiler, reader.serializer, Flushing(writer.serializer)
+        writer._flush_per_batch = True  # noqa: SLF001 Spark's own worker sets it from outside too
+        return function, profiler, reader, writer
+
+    return read
+
+
+def by_batch(function: Callable[[int, Iterator[Any]], Iterable[Any]]) -> Callable[..., Iterator[list[Any]]]:
+    """Turns a function of rows into one of batches of rows."""
+
+    def call(partition: int, batches: Iterator[list[Any]]) -> Iterator[list[Any]]:
+        return (list(function(partition, iter(rows))) for rows in batches)
+
+    return call
+
+
+class Flushing:
+    """Writes each batch at once.
+
+    Args:
+        serializer: How a batch becomes bytes.
+    """
+
+    def __init__(self, serializer: FramedSerializer) -> None:
+        self._serializer = serializer
+
+    def dump_stream(self, batches: Iterator[list[Any]], stream: IO[bytes]) -> None:
+        """Writes batches as they come."""
+        for batch in batches:
+            self._serializer._write_with_length(batch, stream)  # noqa: SLF001 there is no other way to write one
+            stream.flush()
+
+
+class Remembered:
+    """Reads functions, and each only once: the tasks of the next epoch find it as it is.
+
+    Functions with accumulators or broadcast variables are read anew, because both belong to one task.
+
+    Args:
+        read_command: Spark's own reader.
+    """
+
+    def __init__(self, read_command: Callable[..., Any]) -> None:
+        self._read = read_command
+        self._known: OrderedDict[bytes, Any] = OrderedDict()
+
+    def __call__(self, serializer: FramedSerializer, source: Any) -> Any:  # noqa: ANN401 Spark's own types
+        """Reads a function from its pickle, or from a stream that holds one."""
+        if not isinstance(source, bytes | memoryview):
+            return self._read(serializer, source)
+        pickle = bytes(source)
+        if pickle in self._known:
+            self._known.move_to_end(pickle)
+            return self._known[pickle]
+        command = self._read(serializer, source)
+        if not _accumulatorRegistry and not _broadcastRegistry:
+            self._known[pickle] = command
+            if len(self._known) > MOST_REMEMBERED:
+                self._known.popitem(last=False)
+        return command

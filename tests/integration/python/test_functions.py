@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python functions in real-time mode: the same answers as in micro-batch mode, each at once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from pyspark.sql import functions as F  # noqa: N812 as every PySpark program has it
+
+from headrace.local import Record
+from headrace.testing import eventually
+from tests.integration.python.functions import FUNCTIONS
+from tests.integration.streams import PATIENCE, run_micro_batches, start_real_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tests.integration.python.functions import Build
+    from tests.integration.streams import Bench
+
+# Hints that have nothing to do with pandas or Arrow.
+pytestmark = pytest.mark.filterwarnings("ignore:Cannot infer the eval type from type hints")
+
+PARTITIONS = 2
+VALUES = ["", "a", "bb", "ccc", "ünï", "x" * 300, "y" * 1_000_000, *(f"value {number}" for number in range(200))]
+INPUT = [
+    *(Record(key=f"key {number % 7}".encode(), value=value.encode()) for number, value in enumerate(VALUES)),
+    Record(key=b"key 1", value=None),
+]
+
+
+def by_key(records: Iterable[Record]) -> dict[bytes | None, list[bytes | None]]:
+    """The values of each key, in order; a key stays in its partition."""
+    values = defaultdict(list)
+    for record in records:
+        values[record.key].append(record.value)
+    return dict(values)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_real_time_and_micro_batch_give_the_same(bench: Bench, name: str) -> None:
+    build: Build = FUNCTIONS[name]
+    source = bench.kafka.topic("values", partitions=PARTITIONS)
+    bench.kafka.produce(source, INPUT)
+    micro, real = bench.kafka.topic("micro", partitions=PARTITIONS), bench.kafka.topic("real", partitions=PARTITIONS)
+    run_micro_batches(replace(bench, checkpoint=f"{bench.checkpoint}-micro").write(build(bench.read(source)), micro))
+    expected = bench.kafka.read(micro)
+    assert expected
+    query = start_real_time(bench.write(build(bench.read(source)), real))
+    bench.kafka.read_until(real, len(expected), timeout=PATIENCE)
+    # What a function of batches gives for each batch twice stands in another order when batches are smaller.
+    ordered = (lambda lists: {key: sorted(values) for key, values in lists.items()}) if name == "mapInPandas" else dict
+    assert ordered(by_key(bench.kafka.read(real))) == ordered(by_key(expected))
+    query.stop()
+
+
+@pytest.mark.parametrize(
+    "name", ["udf", "pickled udf", "pandas_udf", "arrow_udf", "pandas_udf, iterator", "mapInPandas", "mapInArrow"]
+)
+def test_each_record_is_answered_without_a_further_one(bench: Bench, name: str) -> None:
+    """Nothing waits for company, for the next record or for the end of the epoch."""
+    source, sink = bench.kafka.topic("values"), bench.kafka.topic("answers")
+    query = start_real_time(bench.write(FUNCTIONS[name](bench.read(source)), sink))
+    each = 2 if name == "mapInPandas" else 1
+    for number in range(1, 6):
+        bench.kafka.produce(source, [Record(key=b"key", value=f"value {number}".encode())])
+        bench.kafka.read_until(sink, each * number, timeout=PATIENCE)
+    query.stop()
+
+
+@pytest.mark.parametrize("use_arrow", [True, False], ids=["arrow", "pickled"])
+def test_a_broken_function_fails_the_query_with_its_traceback(bench: Bench, *, use_arrow: bool) -> None:
+    """At once, without a further record; the error names the function and the record."""
+
+    def broken(value: str) -> int:
+        return 1 // (len(value) - 4)
+
+    source, sink = bench.kafka.topic("values", partitions=1), bench.kafka.topic("answers")
+    function = F.udf(broken, "long", useArrow=use_arrow)
+    rows = bench.read(source).select("key", function(F.col("value").cast("string")).cast("string").alias("value"))
+    query = start_real_time(bench.write(rows, sink))
+    bench.kafka.produce(source, ["fine!"])
+    bench.kafka.read_until(sink, 1, timeout=PATIENCE)
+    bench.kafka.produce(source, ["four"])
+    eventually(lambda: query.exception() is not None, PATIENCE)
+    message = str(query.exception())
+    assert "[PYTHON_FUNCTION_FAILED] Python function broken failed on record" in message
+    assert f"{source}-0@1" in message
+    assert "ZeroDivisionError" in message
+    assert "in broken" in message
