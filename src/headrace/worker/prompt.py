@@ -7,6 +7,7 @@ Reaches into PySpark: ``pyspark.worker.read_udfs`` gives the function of a task 
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict
 from typing import IO, TYPE_CHECKING, Any
 
@@ -20,15 +21,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 MOST_REMEMBERED = 64
+_STATEFUL = (
+    PythonEvalType.SQL_TRANSFORM_WITH_STATE_PANDAS_UDF,
+    PythonEvalType.SQL_TRANSFORM_WITH_STATE_PYTHON_ROW_UDF,
+)
 
 
+@functools.cache
 def install() -> None:
-    """Puts our readers in the place of Spark's, in this process."""
-    worker.read_udfs = answering_at_once(worker.read_udfs)
-    worker.read_command = Remembered(worker.read_command)
+    """Puts our readers in the place of Spark's, once in this process; a worker that is used again asks again."""
+    remembered = Remembered(worker.read_command)
+    worker.read_command = remembered
+    worker.read_udfs = answering_at_once(worker.read_udfs, remembered)
 
 
-def answering_at_once(read_udfs: Callable[..., Any]) -> Callable[..., Any]:
+def answering_at_once(read_udfs: Callable[..., Any], remembered: Remembered) -> Callable[..., Any]:
     """Makes the functions that Spark reads answer batch by batch.
 
     Arrow batches are flushed one by one. Spark unpacks pickled rows into one stream and packs results by a hundred: the
@@ -36,9 +43,18 @@ def answering_at_once(read_udfs: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def read(pickles: Any, infos: Any, eval_type: int, *settings: Any) -> tuple[Any, Any, Any, Any]:  # noqa: ANN401
+        stateful = eval_type in _STATEFUL
+        if stateful:
+            from . import state  # noqa: PLC0415 most workers have no use for it, and it needs protobuf
+
+            state.install()
+        # A processor is opened and closed in each epoch, and may keep what it likes in between.
+        remembered.is_on = not stateful
         function, profiler, reader, writer = read_udfs(pickles, infos, eval_type, *settings)
         if eval_type == PythonEvalType.SQL_BATCHED_UDF:
             return by_batch(function), profiler, reader.serializer, Flushing(writer.serializer)
+        if stateful:
+            function = state.by_batch(function)
         writer._flush_per_batch = True  # noqa: SLF001 Spark's own worker sets it from outside too
         return function, profiler, reader, writer
 
@@ -78,15 +94,19 @@ class Remembered:
 
     Args:
         read_command: Spark's own reader.
+
+    Attributes:
+        is_on: Whether functions are kept and found again.
     """
 
     def __init__(self, read_command: Callable[..., Any]) -> None:
+        self.is_on = True
         self._read = read_command
         self._known: OrderedDict[bytes, Any] = OrderedDict()
 
     def __call__(self, serializer: FramedSerializer, source: Any) -> Any:  # noqa: ANN401 Spark's own types
         """Reads a function from its pickle, or from a stream that holds one."""
-        if not isinstance(source, bytes | memoryview):
+        if not self.is_on or not isinstance(source, bytes | memoryview):
             return self._read(serializer, source)
         pickle = bytes(source)
         if pickle in self._known:

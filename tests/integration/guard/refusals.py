@@ -162,21 +162,9 @@ IN_START = (
         condition="SHUFFLE_BELOW_UNION",
         build=lambda first, second: first.union(second.repartition(2, "key")),
     ),
-    Refusal(
-        name="Python function",
-        condition="PYTHON_FUNCTION",
-        build=lambda first, _: first.select(
-            F.udf(lambda value: value, "binary", useArrow=False)("value").alias("value")
-        ),
-    ),
-    Refusal(
-        name="Python function in a filter",
-        condition="PYTHON_FUNCTION",
-        build=lambda first, _: first.where(F.udf(lambda value: value is None, "boolean", useArrow=False)("value")),
-    ),
     Refusal(name="Python table function", condition="PYTHON_FUNCTION", build=table_function),
-    Refusal(name="mapInPandas", condition="PYTHON_FUNCTION", build=from_jvm("mapInPandas")),
-    Refusal(name="mapInArrow", condition="PYTHON_FUNCTION", build=from_jvm("mapInArrow")),
+    Refusal(name="mapInPandas in barrier mode", condition="PYTHON_FUNCTION", build=from_jvm("mapInPandas")),
+    Refusal(name="mapInArrow in barrier mode", condition="PYTHON_FUNCTION", build=from_jvm("mapInArrow")),
     Refusal(name="applyInPandasWithState", condition="PYTHON_STATE", build=from_jvm("applyInPandasWithState")),
     Refusal(name="transformWithStateInPandas", condition="PYTHON_STATE", build=from_jvm("transformWithStateInPandas")),
     Refusal(

@@ -32,6 +32,23 @@ TESTED_HERE = {
     "spark.jobGroup.id": "test_a_query_marks_its_tasks_with_run_and_epoch",
     "streaming.sql.batchId": "test_a_query_marks_its_tasks_with_run_and_epoch",
 }
+TESTED_WITH_PYTHON = {
+    "TaskContext.setTaskContext": "test_real_time_and_micro_batch_give_the_same",
+    "ArrowEvalPythonExec": "test_real_time_and_micro_batch_give_the_same",
+    "BatchEvalPythonExec": "test_real_time_and_micro_batch_give_the_same",
+    "MapInPandasExec": "test_real_time_and_micro_batch_give_the_same",
+    "MapInArrowExec": "test_real_time_and_micro_batch_give_the_same",
+    "MapInBatchEvaluatorFactory": "test_real_time_and_micro_batch_give_the_same",
+    "BatchEvalPythonExec.getInputIterator": "test_real_time_and_micro_batch_give_the_same",
+    "EvaluatePython": "test_real_time_and_micro_batch_give_the_same",
+    "BasePythonRunner.pipelinedEnabled": "test_each_record_is_answered_without_a_further_one",
+    "bufferSize": "test_each_record_is_answered_without_a_further_one",
+    "envVars": "test_a_broken_function_fails_the_query_with_its_traceback",
+    "pythonExec": "test_workers_carry_our_part_and_outlive_epochs",
+    "Utils.getLocalDir": "test_workers_carry_our_part_and_outlive_epochs",
+    "PythonException": "test_a_broken_function_fails_the_query_with_its_traceback",
+}
+"""In tests/integration/python/test_functions.py."""
 EPOCH_MS = 1000
 
 
@@ -41,8 +58,10 @@ def test_every_reach_has_its_test() -> None:
     reaches = {
         name for line in re.findall(r"Reaches into Spark: ([^\n]*)", text) for name in re.findall(r"`([^`]+)`", line)
     }
-    assert reaches <= set(TESTED_HERE)
+    assert reaches == set(TESTED_HERE) | set(TESTED_WITH_PYTHON)
     assert set(TESTED_HERE.values()) <= set(globals())
+    with_python = (Path(__file__).parents[1] / "python" / "test_functions.py").read_text(encoding="utf-8")
+    assert all(f"def {test}(" in with_python for test in TESTED_WITH_PYTHON.values())
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 as every PySpark program ha
 from headrace.local import Record
 from headrace.testing import eventually
 from tests.integration.python.functions import FUNCTIONS
-from tests.integration.streams import PATIENCE, run_micro_batches, start_real_time
+from tests.integration.streams import PATIENCE, await_epochs, run_micro_batches, start_real_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -91,3 +91,28 @@ def test_a_broken_function_fails_the_query_with_its_traceback(bench: Bench, *, u
     assert f"{source}-0@1" in message
     assert "ZeroDivisionError" in message
     assert "in broken" in message
+
+
+@pytest.mark.parametrize("use_arrow", [True, False], ids=["arrow", "pickled"])
+def test_workers_carry_our_part_and_outlive_epochs(bench: Bench, *, use_arrow: bool) -> None:
+    """The next epoch finds the process of the last one, with the function as it was."""
+
+    def who(_: object, calls: list[int] = []) -> str:  # noqa: B006 the list is what must survive
+        import os  # noqa: PLC0415 runs in the worker
+        import sys  # noqa: PLC0415
+
+        calls.append(1)
+        return f"{os.getpid()} {'headrace_worker.prompt' in sys.modules} {len(calls)}"
+
+    source, sink = bench.kafka.topic("values", partitions=1), bench.kafka.topic("answers")
+    rows = bench.read(source).select(F.udf(who, "string", useArrow=use_arrow)("value").alias("value"))
+    query = start_real_time(bench.write(rows, sink), "1 second")
+    for number in range(1, 4):
+        bench.kafka.produce(source, ["a"])
+        bench.kafka.read_until(sink, number, timeout=PATIENCE)
+        await_epochs(query, 1)
+    query.stop()
+    answers = [str(value, "utf-8").split() for value in bench.kafka.values(sink) if value is not None]
+    assert len({pid for pid, _, _ in answers}) == 1
+    assert answers[0][1] == "True"
+    assert [int(calls) for _, _, calls in answers] == [1, 2, 3]

@@ -73,6 +73,7 @@ private[guard] final class StartCheck extends PlanRule[LogicalPlan] {
   private def callsPython(node: LogicalPlan): Boolean = node match {
     case map: MapInPandas => map.isBarrier || map.profile.isDefined
     case map: MapInArrow => map.isBarrier || map.profile.isDefined
+    case _: TransformWithStateInPySpark => false
     case other => callsGroupedPython(other)
   }
 
@@ -87,6 +88,8 @@ private[guard] final class StartCheck extends PlanRule[LogicalPlan] {
   private def refusal(node: LogicalPlan): Option[Rule] = node match {
     case join: Join => Option.when(join.left.isStreaming && join.right.isStreaming)(Rules.named("STREAM_STREAM_JOIN"))
     case _: Sort => Some(Rules.named("ORDER_BY"))
+    case processor: TransformWithStateInPySpark =>
+      Option.when(processor.hasInitialState)(Rules.named("PYTHON_INITIAL_STATE"))
     case repartition: RepartitionByExpression =>
       Option.when(repartition.partitionExpressions.exists(_.isInstanceOf[SortOrder]))(
         Rules.named("RANGE_PARTITIONING"))

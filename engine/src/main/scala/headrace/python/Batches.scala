@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.InternalRow
   *
   * @param arguments makes the row of a function's arguments
   * @param inStep whether each row gives one result, in order, so that results find their rows again
+  * @param tickMs an empty batch is sent when nothing came for so long; 0 for never
   * @param longestWaitMs how long a batch waits for Python at most: a function may take several batches before its first
   *   answer, or never answer some
   */
@@ -22,7 +23,8 @@ private[python] final class Batches(
     feed: Feed,
     arguments: InternalRow => InternalRow,
     inStep: Boolean,
-    longestWaitMs: Long)
+    longestWaitMs: Long,
+    tickMs: Long = 0)
     extends Iterator[Iterator[InternalRow]] {
   import Batches._
 
@@ -31,14 +33,11 @@ private[python] final class Batches(
   private val room = new Semaphore(MostInFlight)
   private var admitted = false
 
-  override def hasNext: Boolean = feed.await() && {
-    if (!admitted) admit()
-    true
-  }
-
-  private def admit(): Unit = {
-    if (!room.tryAcquire(longestWaitMs, TimeUnit.MILLISECONDS)) room.release(MostInFlight - 1)
-    admitted = true
+  override def hasNext: Boolean = admitted || {
+    val isTick = tickMs > 0 && !feed.await(tickMs)
+    admitted = isTick || feed.await()
+    if (admitted && !room.tryAcquire(longestWaitMs, TimeUnit.MILLISECONDS)) room.release(MostInFlight - 1)
+    admitted
   }
 
   override def next(): Iterator[InternalRow] = {
@@ -47,7 +46,8 @@ private[python] final class Batches(
     new Iterator[InternalRow] {
       private var rows = 0
       private var bytes = 0L
-      private var ended = false
+      // Only a tick begins without a row.
+      private var ended = !feed.isReady
 
       override def hasNext: Boolean = {
         if (!ended && rows > 0 && (rows == MostRows || bytes >= MostBytes || !feed.isReady)) {

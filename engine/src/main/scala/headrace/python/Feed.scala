@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package headrace.python
 
-import java.util.concurrent.ArrayBlockingQueue
+import java.util.concurrent.{ArrayBlockingQueue, TimeUnit}
 
 import headrace.kafka.{Position, Trail}
 import org.apache.spark.TaskContext
@@ -46,11 +46,18 @@ private[python] final class Feed(rows: Iterator[InternalRow], before: Trail, tas
   /** Waits until there is a row, or the end; false at the end. */
   def await(): Boolean = {
     if (head == null) head = queue.take()
-    head match {
-      case Failed(cause) => throw cause
-      case End => false
-      case _: Row => true
-    }
+    !hasEnded
+  }
+
+  /** Waits so long for a row or the end; whether either came. */
+  def await(longestMs: Long): Boolean = {
+    if (head == null) head = queue.poll(longestMs, TimeUnit.MILLISECONDS)
+    head != null
+  }
+
+  private def hasEnded: Boolean = head match {
+    case Failed(cause) => throw cause
+    case entry => entry == End
   }
 
   /** Whether a row is there now. */

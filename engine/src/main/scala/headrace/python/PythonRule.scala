@@ -10,8 +10,7 @@ import org.apache.spark.sql.headrace.{MapCalls, ScalarCalls}
 
 /** Puts our operators in the place of Spark's for Python functions that real-time records pass; leaves all others alone.
   *
-  * Reaches into Spark: `ArrowEvalPythonExec`, `BatchEvalPythonExec`, `MapInPandasExec` and `MapInArrowExec` are the operators
-  * that are replaced.
+  * Reaches into Spark: `ArrowEvalPythonExec`, `BatchEvalPythonExec`, `MapInPandasExec`, `MapInArrowExec` are replaced.
   */
 private[headrace] object PythonRule extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {

@@ -17,7 +17,7 @@ import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch}
 
 /** Calls of a Python function that turns batches of rows into batches of other rows, through Spark's own workers.
   *
-  * Reaches into Spark: as in `MapInBatchEvaluatorFactory`, whole rows travel as one column of structs.
+  * Reaches into Spark: `MapInBatchEvaluatorFactory` does the same, and there too whole rows travel as one column of structs.
   */
 final class MapCalls private (
     function: PythonUDF,

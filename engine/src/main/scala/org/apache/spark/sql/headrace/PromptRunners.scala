@@ -12,10 +12,10 @@ import org.apache.spark.sql.types.StructType
 
 /** Spark's runners, made to send each batch at once and to receive while they send.
   *
-  * Reaches into Spark: `BasePythonRunner.pipelinedEnabled`, `bufferSize`, `envVars` and `pythonExec` are settings that its
-  * subclasses may override; the class is private to Spark's package.
+  * Reaches into Spark: `BasePythonRunner.pipelinedEnabled`, `bufferSize`, `envVars` and `pythonExec` are settings of a
+  * runner that its subclasses may override; the class is private to Spark's package.
   */
-private[headrace] object PromptRunners {
+private[sql] object PromptRunners {
   // Spark sends when at least so much has gathered, and looks after each batch: so each one is sent.
   val SendFromBytes = 4
 

@@ -38,11 +38,11 @@ object Plans {
   }
 
   def mapInPandas(rows: Dataset[Row]): Dataset[Row] = make(rows) { child =>
-    MapInPandas(function(child.schema, child.output), toAttributes(child.schema), child, isBarrier = false, None)
+    MapInPandas(function(child.schema, child.output), toAttributes(child.schema), child, isBarrier = true, None)
   }
 
   def mapInArrow(rows: Dataset[Row]): Dataset[Row] = make(rows) { child =>
-    MapInArrow(function(child.schema, child.output), toAttributes(child.schema), child, isBarrier = false, None)
+    MapInArrow(function(child.schema, child.output), toAttributes(child.schema), child, isBarrier = true, None)
   }
 
   def applyInPandasWithState(rows: Dataset[Row]): Dataset[Row] = make(rows) { child =>

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.apache.spark.sql.execution.python.headrace
+
+import java.lang.reflect.{InvocationHandler, InvocationTargetException, Method, Proxy}
+import java.util.concurrent.locks.ReentrantReadWriteLock
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.execution.streaming.state.StateStore
+
+/** A state store that nobody can use any more once its task is about to end.
+  *
+  * Python asks for state through a server with a thread of its own, and a worker may still ask when its task has failed.
+  * Spark then closes the store beneath it, and a use of RocksDB after that takes the whole JVM with it.
+  */
+private[headrace] object GuardedStore {
+  def of(store: StateStore, task: TaskContext): StateStore = {
+    val guard = new Guard(store)
+    // Runs before the one that aborts the store, which was there first.
+    task.addTaskCompletionListener[Unit](_ => guard.close())
+    proxy(classOf[StateStore], guard)
+  }
+
+  private def proxy[T](kind: Class[T], guard: InvocationHandler): T =
+    kind.cast(Proxy.newProxyInstance(kind.getClassLoader, Array(kind), guard))
+
+  private final class Guard(store: StateStore) extends InvocationHandler {
+    private val lock = new ReentrantReadWriteLock
+    private var closed = false
+
+    override def invoke(self: Object, method: Method, arguments: Array[Object]): Object =
+      guarded(call(store, method, arguments)) match {
+        // It reads the store when it is asked for its rows.
+        case rows: Iterator[_] if method.getReturnType.isInterface =>
+          Proxy.newProxyInstance(
+            method.getReturnType.getClassLoader, Array(method.getReturnType),
+            (_: Object, step: Method, given: Array[Object]) => guarded(call(rows, step, given)))
+        case result => result
+      }
+
+    private def guarded[T](work: => T): T = {
+      lock.readLock().lock()
+      try {
+        if (closed) throw new IllegalStateException("the task of this state has ended")
+        work
+      } finally lock.readLock().unlock()
+    }
+
+    private def call(target: Object, method: Method, arguments: Array[Object]): Object =
+      try method.invoke(target, arguments: _*)
+      catch { case wrapped: InvocationTargetException => throw wrapped.getCause }
+
+    def close(): Unit = {
+      lock.writeLock().lock()
+      try closed = true
+      finally lock.writeLock().unlock()
+    }
+  }
+}

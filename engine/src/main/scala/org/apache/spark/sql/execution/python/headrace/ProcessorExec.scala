@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.apache.spark.sql.execution.python.headrace
+
+import scala.concurrent.duration.NANOSECONDS
+import scala.jdk.CollectionConverters._
+
+import headrace.python.ProcessorRows
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.{JobArtifactSet, TaskContext}
+import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType}
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, PythonUDF, SortOrder, UnsafeProjection}
+import org.apache.spark.sql.catalyst.plans.logical.TransformWithStateInPySpark.UserFacingDataType
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.python.{ArrowPythonRunner, PandasGroupUtils}
+import org.apache.spark.sql.execution.python.streaming.TransformWithStateInPySparkExec
+import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.StatefulProcessorHandleImpl
+import org.apache.spark.sql.execution.streaming.state.{NoPrefixKeyStateEncoderSpec, StateSchemaValidationResult, StateStore, StateStoreOps}
+import org.apache.spark.sql.streaming.{OutputMode, TimeMode}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch}
+import org.apache.spark.util.CompletionIterator
+
+/** A stateful processor written in Python, in a real-time query: rows reach it as they come, not sorted by key.
+  *
+  * Everything about the state (its format, its schema, its names in the checkpoint) is Spark's operator's, so that a
+  * checkpoint goes from one mode to the other.
+  *
+  * Reaches into Spark: `TransformWithStateInPySparkExec` is extended. Spark's rules for stateful operators find it by its
+  * class and copy it, by `copy` or by its constructor; the copy must stay ours.
+  */
+private[sql] final class ProcessorExec(
+    functionExpr: Expression,
+    groupingAttributes: Seq[Attribute],
+    outputAttrs: Seq[Attribute],
+    outputMode: OutputMode,
+    timeMode: TimeMode,
+    stateInfo: Option[StatefulOperatorStateInfo],
+    batchTimestampMs: Option[Long],
+    prevBatchTimestampMs: Option[Long],
+    eventTimeWatermarkForLateEvents: Option[Long],
+    eventTimeWatermarkForEviction: Option[Long],
+    userFacingDataType: UserFacingDataType.Value,
+    child: SparkPlan,
+    isStreaming: Boolean,
+    hasInitialState: Boolean,
+    initialState: SparkPlan,
+    initialStateGroupingAttrs: Seq[Attribute],
+    initialStateSchema: StructType)
+    extends TransformWithStateInPySparkExec(
+      functionExpr, groupingAttributes, outputAttrs, outputMode, timeMode, stateInfo, batchTimestampMs,
+      prevBatchTimestampMs, eventTimeWatermarkForLateEvents, eventTimeWatermarkForEviction, userFacingDataType, child,
+      isStreaming, hasInitialState, initialState, initialStateGroupingAttrs, initialStateSchema) {
+
+  override def copy(
+      functionExpr: Expression,
+      groupingAttributes: Seq[Attribute],
+      outputAttrs: Seq[Attribute],
+      outputMode: OutputMode,
+      timeMode: TimeMode,
+      stateInfo: Option[StatefulOperatorStateInfo],
+      batchTimestampMs: Option[Long],
+      prevBatchTimestampMs: Option[Long],
+      eventTimeWatermarkForLateEvents: Option[Long],
+      eventTimeWatermarkForEviction: Option[Long],
+      userFacingDataType: UserFacingDataType.Value,
+      child: SparkPlan,
+      isStreaming: Boolean,
+      hasInitialState: Boolean,
+      initialState: SparkPlan,
+      initialStateGroupingAttrs: Seq[Attribute],
+      initialStateSchema: StructType): TransformWithStateInPySparkExec = new ProcessorExec(
+    functionExpr, groupingAttributes, outputAttrs, outputMode, timeMode, stateInfo, batchTimestampMs,
+    prevBatchTimestampMs, eventTimeWatermarkForLateEvents, eventTimeWatermarkForEviction, userFacingDataType, child,
+    isStreaming, hasInitialState, initialState, initialStateGroupingAttrs, initialStateSchema)
+
+  override def requiredChildOrdering: Seq[Seq[SortOrder]] = Seq.fill(children.size)(Nil)
+
+  override def validateAndWriteStateSchema(
+      hadoopConf: Configuration,
+      batchId: Long,
+      stateSchemaVersion: Int,
+      info: StatefulOperatorStateInfo,
+      stateSchemaDir: Path,
+      session: SparkSession,
+      operatorStateMetadataVersion: Int,
+      stateStoreEncodingFormat: String,
+      isRealTimeMode: Boolean): List[StateSchemaValidationResult] =
+    super.validateAndWriteStateSchema(
+      hadoopConf, batchId, stateSchemaVersion, info, stateSchemaDir, session, operatorStateMetadataVersion,
+      stateStoreEncodingFormat, isRealTimeMode = true)
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    metrics
+    validateStateStoreProvider(isStreaming = true)
+    child.execute().mapPartitionsWithStateStore[InternalRow](
+      getStateInfo,
+      schemaForKeyRow,
+      schemaForValueRow,
+      NoPrefixKeyStateEncoderSpec(schemaForKeyRow),
+      session.sqlContext.sessionState,
+      Some(session.streams.stateStoreCoordinator),
+      useColumnFamilies = true,
+      useMultipleValuesPerKey = true)((store, rows) => process(store, rows))
+  }
+
+  private val artifacts = JobArtifactSet.getCurrentJobArtifactState.map(_.uuid)
+  private val (columns, arguments) = PandasGroupUtils.resolveArgOffsets(child.output, groupingAttributes)
+  private val keySchema = DataTypeUtils.fromAttributes(groupingAttributes)
+  private val timeZone = conf.sessionLocalTimeZone
+  private val runnerConf = ArrowPythonRunner.getPythonRunnerConfMap(conf)
+
+  private def call: ProcessorCall = {
+    val function = functionExpr.asInstanceOf[PythonUDF]
+    ProcessorCall(
+      Seq((ChainedPythonFunctions(Seq(function.func)), function.resultId.id)),
+      if (userFacingDataType == UserFacingDataType.PANDAS) PythonEvalType.SQL_TRANSFORM_WITH_STATE_PANDAS_UDF
+      else PythonEvalType.SQL_TRANSFORM_WITH_STATE_PYTHON_ROW_UDF,
+      arguments,
+      DataTypeUtils.fromAttributes(columns),
+      keySchema,
+      timeZone,
+      runnerConf,
+      pythonMetrics,
+      artifacts,
+      batchTimestampMs,
+      eventTimeWatermarkForEviction)
+  }
+
+  private def process(store: StateStore, rows: Iterator[InternalRow]): Iterator[InternalRow] = {
+    val task = TaskContext.get()
+    val startedNanos = System.nanoTime()
+    val inTime = watermarkPredicateForDataForLateEvents match {
+      case Some(predicate) if timeMode == TimeMode.EventTime() => applyRemovingRowsOlderThanWatermark(rows, predicate)
+      case _ => rows
+    }
+    val handle = new StatefulProcessorHandleImpl(
+      GuardedStore.of(store, task),
+      getStateInfo.queryRunId,
+      ExpressionEncoder(keySchema).resolveAndBind().asInstanceOf[ExpressionEncoder[Any]],
+      timeMode,
+      isStreaming = true,
+      batchTimestampMs,
+      prevBatchTimestampMs,
+      metrics,
+      Some(() => System.currentTimeMillis()))
+    val whole = UnsafeProjection.create(output, output)
+    val answers = ProcessorRows(
+      inTime,
+      UnsafeProjection.create(columns, child.output),
+      functionExpr.asInstanceOf[PythonUDF].name,
+      hasTimers = timeMode == TimeMode.ProcessingTime(),
+      task) { (batches, answered) =>
+      new ProcessorRunner(call, handle).compute(batches, task.partitionId(), task).flatMap { batch =>
+        answered()
+        flat(batch).rowIterator.asScala
+      }
+    }
+    CompletionIterator[InternalRow, Iterator[InternalRow]](
+      answers, {
+        longMetric("allUpdatesTimeMs") += NANOSECONDS.toMillis(System.nanoTime() - startedNanos)
+        longMetric("commitTimeMs") += timeTakenMs {
+          handle.doTtlCleanup()
+          store.commit()
+        }
+        setStoreMetrics(store)
+        setOperatorMetrics()
+      }).map { row =>
+      longMetric("numOutputRows") += 1
+      whole(row)
+    }
+  }
+
+  // Rows of a processor travel as one column of structs.
+  private def flat(batch: ColumnarBatch): ColumnarBatch = {
+    val struct = batch.column(0).asInstanceOf[ArrowColumnVector]
+    val columns = new ColumnarBatch(output.indices.map(struct.getChild).toArray)
+    columns.setNumRows(batch.numRows())
+    columns
+  }
+}

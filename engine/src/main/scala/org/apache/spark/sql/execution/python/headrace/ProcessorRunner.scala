@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.apache.spark.sql.execution.python.headrace
+
+import java.util
+
+import org.apache.spark.api.python.ChainedPythonFunctions
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.execution.python.BasicPythonArrowInput
+import org.apache.spark.sql.execution.python.streaming.TransformWithStateInPySparkPythonBaseRunner
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.StatefulProcessorHandleImpl
+import org.apache.spark.sql.headrace.PromptRunners
+import org.apache.spark.sql.types.StructType
+
+/** What a task of a stateful processor is made of. */
+private[headrace] final case class ProcessorCall(
+    functions: Seq[(ChainedPythonFunctions, Long)],
+    evalType: Int,
+    arguments: Array[Int],
+    schema: StructType,
+    keySchema: StructType,
+    timeZone: String,
+    runnerConf: Map[String, String],
+    metrics: Map[String, SQLMetric],
+    artifacts: Option[String],
+    startedMs: Option[Long],
+    watermarkMs: Option[Long])
+
+/** Spark's runner for a stateful processor, made to send each batch at once and to receive while it sends.
+  *
+  * Reaches into Spark: `TransformWithStateInPySparkPythonBaseRunner` starts the server that Python asks for state; with
+  * `BasicPythonArrowInput` rows go to it in the batches that we choose. Both are private to Spark's package.
+  */
+private[headrace] final class ProcessorRunner(
+    call: ProcessorCall,
+    handle: StatefulProcessorHandleImpl,
+    // Spark's own constructor looks at it, when an ordinary value would not be there yet.
+    override val bufferSize: Int = PromptRunners.SendFromBytes)
+    extends TransformWithStateInPySparkPythonBaseRunner[Iterator[InternalRow]](
+      call.functions, call.evalType, Array(call.arguments), call.schema, handle, call.timeZone, call.runnerConf,
+      call.metrics, call.artifacts, call.keySchema, call.startedMs, call.watermarkMs)
+    with BasicPythonArrowInput {
+  override protected val pipelinedEnabled: Boolean = true
+  override val envVars: util.Map[String, String] = PromptRunners.environment(call.functions, None)
+  override val pythonExec: String = PromptRunners.launcher(call.functions)
+}

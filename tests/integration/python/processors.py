@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stateful processors as users write them; none knows in which mode it runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from pyspark.sql import Row
+from pyspark.sql.streaming import StatefulProcessor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql.streaming import StatefulProcessorHandle
+
+OUTPUT = "key string, value string"
+
+
+class Running(StatefulProcessor):
+    """Value, list and map state of a key, after each of its rows."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self.count = handle.getValueState("count", "count long")
+        self.latest = handle.getListState("latest", "text string")
+        self.words = handle.getMapState("words", "word string", "times long")
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ANN401, ARG002, N802, N803
+        for row in rows:
+            count = (self.count.get()[0] if self.count.exists() else 0) + 1
+            self.count.update((count,))
+            latest = [text for (text,) in self.latest.get()][-2:] if self.latest.exists() else []
+            self.latest.put([(text,) for text in [*latest, row.text]])
+            times = self.words.getValue((row.text,))[0] + 1 if self.words.containsKey((row.text,)) else 1
+            self.words.updateValue((row.text,), (times,))
+            yield Row(key=key[0], value=f"{count} {'|'.join([*latest, row.text])} {times}")
+
+    def close(self) -> None:
+        pass
+
+
+class Totals(StatefulProcessor):
+    """How often a key came, with pandas."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self.count = handle.getValueState("count", "count long")
+
+    def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: ANN401, ARG002, N802, N803
+        count = self.count.get()[0] if self.count.exists() else 0
+        for frame in rows:
+            numbers = range(count + 1, count + 1 + len(frame))
+            count += len(frame)
+            yield pd.DataFrame({"key": key[0], "value": [f"{number} {text}" for number, text in zip(numbers, frame["text"], strict=True)]})
+        self.count.update((count,))
+
+    def close(self) -> None:
+        pass
+
+
+class Alarm(StatefulProcessor):
+    """Answers a key once, some time after its first row."""
+
+    DELAY_MS = 300
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self.handle = handle
+        self.text = handle.getValueState("text", "text string")
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ANN401, ARG002, N802, N803
+        for row in rows:
+            if not self.text.exists():
+                self.handle.registerTimer(timerValues.getCurrentProcessingTimeInMs() + self.DELAY_MS)
+            self.text.update((row.text,))
+        return iter(())
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: ANN401, N802, N803
+        late = timerValues.getCurrentProcessingTimeInMs() - expiredTimerInfo.getExpiryTimeInMs()
+        yield Row(key=key[0], value=f"{self.text.get()[0]} {late}")
+        self.text.clear()
+
+    def close(self) -> None:
+        pass
