@@ -8,17 +8,19 @@ Reaches into PySpark: ``pyspark.worker.read_udfs`` gives the function of a task 
 from __future__ import annotations
 
 import functools
+import os
 from collections import OrderedDict
 from typing import IO, TYPE_CHECKING, Any
 
 from pyspark import worker
 from pyspark.accumulators import _accumulatorRegistry
 from pyspark.core.broadcast import _broadcastRegistry
-from pyspark.serializers import FramedSerializer
 from pyspark.util import PythonEvalType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    from pyspark.serializers import FramedSerializer
 
 MOST_REMEMBERED = 64
 _STATEFUL = (
@@ -31,7 +33,7 @@ _STATEFUL = (
 def install() -> None:
     """Puts our readers in the place of Spark's, once in this process; a worker that is used again asks again."""
     remembered = Remembered(worker.read_command)
-    worker.read_command = remembered
+    worker.read_command = remembered  # type: ignore[assignment] # it is called the same way
     worker.read_udfs = answering_at_once(worker.read_udfs, remembered)
 
 
@@ -43,18 +45,24 @@ def answering_at_once(read_udfs: Callable[..., Any], remembered: Remembered) -> 
     """
 
     def read(pickles: Any, infos: Any, eval_type: int, *settings: Any) -> tuple[Any, Any, Any, Any]:  # noqa: ANN401
-        stateful = eval_type in _STATEFUL
-        if stateful:
+        if "HEADRACE_WRITER" in os.environ:
+            # A writer of ``foreach`` brings its own serializers and gives nothing back; it is opened in each epoch.
+            remembered.is_on = False
+            function, profiler, reader, writer = worker.read_command(pickles, infos[0].udfs[0])
+            return function, profiler, reader, writer
+        if eval_type in _STATEFUL:
             from . import state  # noqa: PLC0415 most workers have no use for it, and it needs protobuf
 
+            # A processor is opened and closed in each epoch, and may keep what it likes in between.
+            remembered.is_on = False
             state.install()
-        # A processor is opened and closed in each epoch, and may keep what it likes in between.
-        remembered.is_on = not stateful
-        function, profiler, reader, writer = read_udfs(pickles, infos, eval_type, *settings)
+            function, profiler, reader, writer = read_udfs(pickles, infos, eval_type, *settings)
+            function = state.by_batch(function)
+        else:
+            remembered.is_on = True
+            function, profiler, reader, writer = read_udfs(pickles, infos, eval_type, *settings)
         if eval_type == PythonEvalType.SQL_BATCHED_UDF:
             return by_batch(function), profiler, reader.serializer, Flushing(writer.serializer)
-        if stateful:
-            function = state.by_batch(function)
         writer._flush_per_batch = True  # noqa: SLF001 Spark's own worker sets it from outside too
         return function, profiler, reader, writer
 
@@ -77,13 +85,13 @@ class Flushing:
         serializer: How a batch becomes bytes.
     """
 
-    def __init__(self, serializer: FramedSerializer) -> None:
+    def __init__(self, serializer: Any) -> None:  # noqa: ANN401 Spark's own have no types
         self._serializer = serializer
 
     def dump_stream(self, batches: Iterator[list[Any]], stream: IO[bytes]) -> None:
         """Writes batches as they come."""
         for batch in batches:
-            self._serializer._write_with_length(batch, stream)  # noqa: SLF001 there is no other way to write one
+            self._serializer.dump_stream([batch], stream)
             stream.flush()
 
 

@@ -6,8 +6,8 @@ waits for the next record. Here Spark's function is called once for each batch; 
 input, expired timers and ``close``, are held back until it is there. Timers of processing time are looked at all the
 time: the engine sends an empty batch when nothing comes.
 
-Reaches into PySpark: ``TransformWithStateInPandasUdfUtils.transformWithStateUDF`` is what Spark's function calls for each
-step, ``StatefulProcessorApiClient.get_timestamps`` is where a processor's times come from.
+Reaches into PySpark: ``TransformWithStateInPandasUdfUtils.transformWithStateUDF`` is what Spark's function calls for
+each step, ``StatefulProcessorApiClient.get_timestamps`` is where a processor's times come from.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def stepwise(spark: Callable[..., Any]) -> Callable[..., Any]:
 
     def step(self: Utils, client: StatefulProcessorApiClient, mode: Step, key: object, rows: object) -> Any:  # noqa: ANN401
         STEPS.client = client
-        STEPS.has_timers = self._time_mode.lower() == "processingtime"  # noqa: SLF001 nobody else tells
+        STEPS.has_timers = self._time_mode.lower() == "processingtime"
         return iter(()) if mode in STEPS.held else spark(self, client, mode, key, rows)
 
     return step

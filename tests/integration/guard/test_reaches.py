@@ -33,6 +33,10 @@ TESTED_HERE = {
     "streaming.sql.batchId": "test_a_query_marks_its_tasks_with_run_and_epoch",
 }
 TESTED_WITH_PYTHON = {
+    "PythonForeachWriter": "test_each_row_reaches_the_writer_without_a_further_one",
+    "TransformWithStateInPySparkExec": "test_state_goes_from_mode_to_mode",
+    "TransformWithStateInPySparkPythonBaseRunner": "test_state_goes_from_mode_to_mode",
+    "StreamingDataSourceV2ScanRelation.relation.realTimeModeDuration": "test_state_goes_from_mode_to_mode",
     "TaskContext.setTaskContext": "test_real_time_and_micro_batch_give_the_same",
     "ArrowEvalPythonExec": "test_real_time_and_micro_batch_give_the_same",
     "BatchEvalPythonExec": "test_real_time_and_micro_batch_give_the_same",
@@ -48,7 +52,7 @@ TESTED_WITH_PYTHON = {
     "Utils.getLocalDir": "test_workers_carry_our_part_and_outlive_epochs",
     "PythonException": "test_a_broken_function_fails_the_query_with_its_traceback",
 }
-"""In tests/integration/python/test_functions.py."""
+"""In tests/integration/python."""
 EPOCH_MS = 1000
 
 
@@ -60,7 +64,9 @@ def test_every_reach_has_its_test() -> None:
     }
     assert reaches == set(TESTED_HERE) | set(TESTED_WITH_PYTHON)
     assert set(TESTED_HERE.values()) <= set(globals())
-    with_python = (Path(__file__).parents[1] / "python" / "test_functions.py").read_text(encoding="utf-8")
+    with_python = "".join(
+        path.read_text(encoding="utf-8") for path in (Path(__file__).parents[1] / "python").glob("test_*.py")
+    )
     assert all(f"def {test}(" in with_python for test in TESTED_WITH_PYTHON.values())
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import decimal
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,6 +15,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 as every PySpark program has it
 
 Build = Callable[[DataFrame], DataFrame]
+VECTORISED: Any = F
+"""For what PySpark's types do not know: functions of series and arrays, and named arguments."""
 
 
 def answer(*columns: Column) -> Column:
@@ -73,8 +75,8 @@ MANY_TYPES: dict[str, Callable[[str], Any]] = {
     "double": lambda value: len(value) / 4,
     "string": lambda value: value.upper() + "é",
     "binary": lambda value: value.encode(),
-    "date": lambda value: datetime.date(2026, 1, 1 + len(value) % 28),
-    "timestamp": lambda value: datetime.datetime(2026, 1, 1, 12, len(value) % 60, tzinfo=datetime.UTC),
+    "date": lambda value: dt.date(2026, 1, 1 + len(value) % 28),
+    "timestamp": lambda value: dt.datetime(2026, 1, 1, 12, len(value) % 60, tzinfo=dt.UTC),
     "decimal(20, 4)": lambda value: decimal.Decimal(len(value)) / 4,
     "array<int>": lambda value: list(range(len(value) % 5)),
     "map<string, int>": lambda value: {value: len(value)},
@@ -102,13 +104,13 @@ FUNCTIONS: dict[str, Build] = {
     "pickled udf": lambda records: records.select("key", answer(F.udf(plus_one, "long", useArrow=False)(_text()))),
     "every type": lambda records: of_every_type(records, use_arrow=True),
     "every type, pickled": lambda records: of_every_type(records, use_arrow=False),
-    "pandas_udf": lambda records: records.select("key", answer(F.pandas_udf(lengths, "long")(_text()))),
+    "pandas_udf": lambda records: records.select("key", answer(VECTORISED.pandas_udf(lengths, "long")(_text()))),
     "pandas_udf, iterator": lambda records: records.select(
-        "key", answer(F.pandas_udf(lengths_of_many, "long")(_text()))
+        "key", answer(VECTORISED.pandas_udf(lengths_of_many, "long")(_text()))
     ),
-    "arrow_udf": lambda records: records.select("key", answer(F.arrow_udf(arrow_lengths, "long")(_text()))),
+    "arrow_udf": lambda records: records.select("key", answer(VECTORISED.arrow_udf(arrow_lengths, "long")(_text()))),
     "arrow_udf, iterator": lambda records: records.select(
-        "key", answer(F.arrow_udf(arrow_lengths_of_many, "long")(_text()))
+        "key", answer(VECTORISED.arrow_udf(arrow_lengths_of_many, "long")(_text()))
     ),
     "several in one projection": lambda records: records.select(
         "key", answer(F.udf(plus_one, "long")(_text()), F.udf(twice, "long")(F.length("value")), F.length("value"))
@@ -126,7 +128,7 @@ FUNCTIONS: dict[str, Build] = {
         F.udf(lambda value: value is not None and len(value) > 1, "boolean")(_text())
     ).select("key", "value"),
     "named arguments": lambda records: records.select(
-        "key", answer(F.udf(scaled, "long")(factor=F.lit(3), value=_text()))
+        "key", answer(VECTORISED.udf(scaled, "long")(factor=F.lit(3), value=_text()))
     ),
     "not deterministic": lambda records: records.select(
         "key", answer(F.udf(plus_one, "long").asNondeterministic()(_text()))

@@ -21,9 +21,9 @@ class Running(StatefulProcessor):
     """Value, list and map state of a key, after each of its rows."""
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self.count = handle.getValueState("count", "count long")
+        self.count: Any = handle.getValueState("count", "count long")
         self.latest = handle.getListState("latest", "text string")
-        self.words = handle.getMapState("words", "word string", "times long")
+        self.words: Any = handle.getMapState("words", "word string", "times long")
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ANN401, ARG002, N802, N803
         for row in rows:
@@ -43,14 +43,19 @@ class Totals(StatefulProcessor):
     """How often a key came, with pandas."""
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self.count = handle.getValueState("count", "count long")
+        self.count: Any = handle.getValueState("count", "count long")
 
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: ANN401, ARG002, N802, N803
         count = self.count.get()[0] if self.count.exists() else 0
         for frame in rows:
             numbers = range(count + 1, count + 1 + len(frame))
             count += len(frame)
-            yield pd.DataFrame({"key": key[0], "value": [f"{number} {text}" for number, text in zip(numbers, frame["text"], strict=True)]})
+            yield pd.DataFrame(
+                {
+                    "key": key[0],
+                    "value": [f"{number} {text}" for number, text in zip(numbers, frame["text"], strict=True)],
+                }
+            )
         self.count.update((count,))
 
     def close(self) -> None:
@@ -64,7 +69,7 @@ class Alarm(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.handle = handle
-        self.text = handle.getValueState("text", "text string")
+        self.text: Any = handle.getValueState("text", "text string")
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ANN401, ARG002, N802, N803
         for row in rows:

@@ -66,9 +66,7 @@ def test_real_time_and_micro_batch_give_the_same(bench: Bench, build: Callable[[
 
 @pytest.mark.usefixtures("few_partitions")
 @pytest.mark.parametrize("build", [running, totals], ids=["rows", "pandas"])
-def test_each_record_is_answered_without_a_further_one(
-    bench: Bench, build: Callable[[DataFrame], DataFrame]
-) -> None:
+def test_each_record_is_answered_without_a_further_one(bench: Bench, build: Callable[[DataFrame], DataFrame]) -> None:
     source, sink = bench.kafka.topic("in"), bench.kafka.topic("out")
     query = start_real_time(bench.write(build(bench.read(source)), sink))
     for number in range(1, 5):

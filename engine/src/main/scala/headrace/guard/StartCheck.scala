@@ -3,7 +3,15 @@ package headrace.guard
 
 import headrace.HeadraceException
 import headrace.kafka.KafkaTable
-import org.apache.spark.sql.catalyst.expressions.{LateralSubquery, PythonFuncExpression, PythonUDF, SessionWindow, SortOrder}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{
+  LateralSubquery,
+  PythonFuncExpression,
+  PythonUDF,
+  SessionWindow,
+  SortOrder,
+  UnsafeRow
+}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.{Rule => PlanRule}
 import org.apache.spark.sql.catalyst.streaming.{StreamingRelationV2, WriteToStreamStatement}
@@ -11,6 +19,7 @@ import org.apache.spark.sql.execution.python.streaming.PythonForeachWriter
 import org.apache.spark.sql.execution.streaming.RealTimeTrigger
 import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation
 import org.apache.spark.sql.execution.streaming.sources.ForeachWriterTable
+import org.apache.spark.sql.headrace.PromptForeachWriter
 import org.apache.spark.sql.streaming.OutputMode
 
 /** Checks a query inside `start()`: its Kafka options, and in real-time mode its sink, plan, output mode and checkpoint.
@@ -43,7 +52,7 @@ private[guard] final class StartCheck extends PlanRule[LogicalPlan] {
     checkPlan(start.inputQuery)
     CheckpointFormat.check(start, stateful = start.inputQuery.exists(_.isStateful))
     CheckpointLeftovers.remove(start)
-    withOutputMode(start)
+    withPromptWriter(withOutputMode(start))
   }
 
   private def checkSink(start: WriteToStreamStatement): Unit = {
@@ -53,13 +62,19 @@ private[guard] final class StartCheck extends PlanRule[LogicalPlan] {
       case Some(rule) => throw rule.refusal("sink")
       case None => throw Rules.named("SINK_UNKNOWN").copy(what = s"The sink $name").refusal("sink")
     }
-    start.sink match {
-      case foreach: ForeachWriterTable[_] if foreach.writer.isInstanceOf[PythonForeachWriter] =>
-        logWarning(
-          "Spark gathers rows for a Python foreach writer: on a quiet stream they reach it only when the epoch ends. Use a " +
-            "short epoch, or write to Kafka and read from there.")
-      case _ => ()
-    }
+  }
+
+  /** A writer in Python is replaced by one that its rows reach at once. */
+  private def withPromptWriter(start: WriteToStreamStatement): WriteToStreamStatement = start.sink match {
+    case table: ForeachWriterTable[_] =>
+      table.writer match {
+        case spark: PythonForeachWriter =>
+          // Spark hands such a writer its rows as they are.
+          val asTheyAre: InternalRow => UnsafeRow = _.asInstanceOf[UnsafeRow]
+          start.copy(sink = new ForeachWriterTable[UnsafeRow](PromptForeachWriter.of(spark), Right(asTheyAre)))
+        case _ => start
+      }
+    case _ => start
   }
 
   private def checkPlan(plan: LogicalPlan): Unit = plan.foreach { node =>

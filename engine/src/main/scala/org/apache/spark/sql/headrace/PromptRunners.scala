@@ -23,7 +23,10 @@ private[sql] object PromptRunners {
     * reading thread inside the worker, and a worker whose function fails then waits five seconds for that thread before
     * it says so.
     */
-  def environment(funcs: Seq[(ChainedPythonFunctions, Long)], logged: Option[String]): util.Map[String, String] = {
+  def environment(
+      funcs: Seq[(ChainedPythonFunctions, Long)],
+      logged: Option[String],
+      marks: Map[String, String] = Map.empty): util.Map[String, String] = {
     val environment = new util.HashMap[String, String](funcs.head._1.funcs.head.envVars) {
       override def put(name: String, value: String): String = name match {
         case "SPARK_PIPELINED_UDF" | "SPARK_PIPELINED_UDF_QUEUE_DEPTH" => null
@@ -33,6 +36,7 @@ private[sql] object PromptRunners {
       }
     }
     logged.foreach(environment.put("PYSPARK_SPARK_SESSION_UUID", _))
+    marks.foreachEntry(environment.put(_, _))
     environment
   }
 
@@ -61,11 +65,12 @@ private[headrace] final class PromptPickleRunner(
     funcs: Seq[(ChainedPythonFunctions, Long)],
     arguments: Array[Array[ArgumentMetadata]],
     metrics: Map[String, SQLMetric],
-    setup: PythonSetup)
+    setup: PythonSetup,
+    marks: Map[String, String] = Map.empty)
     extends PythonUDFWithNamedArgumentsRunner(
       funcs, PythonEvalType.SQL_BATCHED_UDF, arguments, metrics, setup.artifacts, setup.logged) {
   override protected val pipelinedEnabled: Boolean = true
   override val bufferSize: Int = PromptRunners.SendFromBytes
-  override val envVars: util.Map[String, String] = PromptRunners.environment(funcs, setup.logged)
+  override val envVars: util.Map[String, String] = PromptRunners.environment(funcs, setup.logged, marks)
   override val pythonExec: String = PromptRunners.launcher(funcs)
 }

@@ -14,6 +14,7 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.execution.python.{ArrowPythonRunner, BatchEvalPythonExec, EvaluatePython}
 import org.apache.spark.sql.execution.python.EvalPythonExec.ArgumentMetadata
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{StructField, StructType, UserDefinedType}
 import org.apache.spark.sql.types.DataType.equalsIgnoreCompatibleCollation
 
@@ -120,13 +121,18 @@ private[headrace] final case class PythonSetup(
     logged: Option[String])
 
 private[headrace] object PythonSetup {
-  def of(plan: SparkPlan): PythonSetup = PythonSetup(
-    plan.conf.sessionLocalTimeZone,
-    plan.conf.arrowUseLargeVarTypes,
-    ArrowPythonRunner.getPythonRunnerConfMap(plan.conf),
-    plan.conf.pysparkBinaryAsBytes,
+  def of(plan: SparkPlan): PythonSetup = of(
+    plan.conf,
     JobArtifactSet.getCurrentJobArtifactState.map(_.uuid),
     Option(plan.session).filter(_.sessionState.conf.pythonWorkerLoggingEnabled).map(_.sessionUUID))
+
+  def of(conf: SQLConf, artifacts: Option[String], logged: Option[String]): PythonSetup = PythonSetup(
+    conf.sessionLocalTimeZone,
+    conf.arrowUseLargeVarTypes,
+    ArrowPythonRunner.getPythonRunnerConfMap(conf),
+    conf.pysparkBinaryAsBytes,
+    artifacts,
+    logged)
 }
 
 /** The arguments of all functions, each value once, and the functions that are called one inside the other. */
