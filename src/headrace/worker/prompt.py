@@ -57,7 +57,8 @@ def answering_at_once(read_udfs: Callable[..., Any], remembered: Remembered) -> 
             remembered.is_on = False
             state.install()
             function, profiler, reader, writer = read_udfs(pickles, infos, eval_type, *settings)
-            function = state.by_batch(function)
+            in_pandas = eval_type == PythonEvalType.SQL_TRANSFORM_WITH_STATE_PANDAS_UDF
+            function = state.by_batch(function, in_pandas=in_pandas)
         else:
             remembered.is_on = True
             function, profiler, reader, writer = read_udfs(pickles, infos, eval_type, *settings)

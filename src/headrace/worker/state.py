@@ -2,117 +2,170 @@
 """Calls a stateful processor batch by batch, with the clock as its processing time.
 
 Spark's worker reads its input to the end before it looks at timers, and groups all of it by key, so that the last key
-waits for the next record. Here Spark's function is called once for each batch; the steps that belong to the end of the
-input, expired timers and ``close``, are held back until it is there. Timers of processing time are looked at all the
-time: the engine sends an empty batch when nothing comes.
+waits for the next record. Here each batch is grouped and answered by itself; the steps that belong to the end of the
+input, expired timers and ``close``, come when it is there. Timers of processing time are looked at all the time: the
+engine sends an empty batch when nothing comes.
 
-Reaches into PySpark: ``TransformWithStateInPandasUdfUtils.transformWithStateUDF`` is what Spark's function calls for
-each step, ``StatefulProcessorApiClient.get_timestamps`` is where a processor's times come from.
+Reaches into PySpark: the function that ``pyspark.worker.read_udfs`` gives for a processor holds, among others, ``udf``
+(calls the processor for one step), ``return_type`` and the client for state. Its times come from
+``StatefulProcessorApiClient.get_timestamps``, its mode of time is ``TransformWithStateInPandasUdfUtils._time_mode``.
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
 import time
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from pyspark.sql import Row
+from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.streaming.stateful_processor_api_client import (
-    StatefulProcessorApiClient,
-    StatefulProcessorHandleState,
+    StatefulProcessorApiClient as Client,
+)
+from pyspark.sql.streaming.stateful_processor_api_client import (
+    StatefulProcessorHandleState as HandleState,
 )
 from pyspark.sql.streaming.stateful_processor_util import (
     TransformWithStateInPandasFuncMode as Step,
 )
-from pyspark.sql.streaming.stateful_processor_util import (
-    TransformWithStateInPandasUdfUtils as Utils,
-)
+
+from . import posted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 BETWEEN_TIMERS_S = 0.02
 
 
-class Steps:
-    """Which steps of a processor run now, and what is known of the task since its last call."""
-
-    def __init__(self) -> None:
-        self.held: frozenset[Step] = frozenset()
-        self.client: StatefulProcessorApiClient | None = None
-        self.has_timers = False
-        self.looked = 0.0
-
-
-STEPS = Steps()
-
-
 @functools.cache
 def install() -> None:
-    """Puts our steps and our clock in the place of Spark's, once in this process."""
-    Utils.transformWithStateUDF = stepwise(Utils.transformWithStateUDF)  # type: ignore[method-assign]
-    StatefulProcessorApiClient.get_timestamps = clock(StatefulProcessorApiClient.get_timestamps)  # type: ignore[method-assign]
-
-
-def stepwise(spark: Callable[..., Any]) -> Callable[..., Any]:
-    """Leaves out the steps that are held back."""
-
-    def step(self: Utils, client: StatefulProcessorApiClient, mode: Step, key: object, rows: object) -> Any:  # noqa: ANN401
-        STEPS.client = client
-        STEPS.has_timers = self._time_mode.lower() == "processingtime"
-        return iter(()) if mode in STEPS.held else spark(self, client, mode, key, rows)
-
-    return step
+    """Puts our clock and our calls in the place of Spark's, once in this process."""
+    Client.get_timestamps = clock(Client.get_timestamps)  # type: ignore[method-assign]
+    posted.install()
 
 
 def clock(spark: Callable[..., tuple[int, int]]) -> Callable[..., tuple[int, int]]:
     """Makes processing time the time of day, not the time at which the epoch began."""
 
-    def get_timestamps(client: StatefulProcessorApiClient, time_mode: str) -> tuple[int, int]:
+    def get_timestamps(client: Client, time_mode: str) -> tuple[int, int]:
         _, watermark = times = spark(client, time_mode)
         return (int(time.time() * 1000), watermark) if time_mode.lower() == "processingtime" else times
 
     return get_timestamps
 
 
-def by_batch(function: Callable[[int, Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> Callable[..., Any]:
+def by_batch(function: Callable[..., Any], *, in_pandas: bool) -> Callable[..., Iterator[pa.RecordBatch]]:
     """Turns Spark's function of a whole input into one that answers each batch."""
+    posted.forget()
+    parts = inspect.getclosurevars(function).nonlocals
+    processor = (PandasProcessor if in_pandas else RowProcessor)(function, parts)
 
     def call(partition: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        STEPS.looked = time.monotonic()
+        looked = time.monotonic()
         for batch in batches:
-            answers = []
-            if batch.num_rows:
-                answers += run(function, partition, batch, {Step.PROCESS_TIMER, Step.COMPLETE})
-            if STEPS.has_timers and time.monotonic() - STEPS.looked >= BETWEEN_TIMERS_S:
-                answers += timers(function, partition)
+            answers = processor.rows(partition, batch) if batch.num_rows else []
+            if processor.has_timers and time.monotonic() - looked >= BETWEEN_TIMERS_S:
+                answers += processor.step(Step.PROCESS_TIMER)
+                # Ready for rows again.
+                processor.client.set_handle_state(HandleState.INITIALIZED)
+                looked = time.monotonic()
+            posted.finish(processor.client)
             yield from joined(answers)
-        yield from joined(run(function, partition, None, set()))
+        yield from joined(processor.step(Step.PROCESS_TIMER))
+        yield from joined(processor.step(Step.COMPLETE))
 
     return call
 
 
-def run(function: Callable[..., Any], partition: int, batch: pa.RecordBatch | None, held: set[Step]) -> list[Any]:
-    """Calls Spark's function for one batch, or for none, without some of its steps."""
-    STEPS.held = frozenset(held)
-    try:
-        return list(function(partition, iter([] if batch is None else [batch])))
-    finally:
-        STEPS.held = frozenset()
+class RowProcessor:
+    """A processor of rows. Spark makes an Arrow batch of each key's answers; here a batch of rows gives one.
+
+    Args:
+        _function: Spark's function of a whole input.
+        parts: What it holds.
+    """
+
+    def __init__(self, _function: Callable[..., Any], parts: Mapping[str, Any]) -> None:
+        self._udf = parts["udf"]
+        self.client: Client = parts["stateful_processor_api_client"]
+        self._keys: list[int] = parts["key_offsets"]
+        kind = to_arrow_type(parts["return_type"], timezone="UTC", prefers_large_types=False)
+        self._kind = pa.schema(list(kind))
+        self.has_timers = times_of(self._udf) == "processingtime"
+
+    def rows(self, _partition: int, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
+        """Calls the processor once for each key of a batch."""
+        make = Row(*batch.schema.names)
+        columns = [column.to_pylist() for column in batch.columns]
+        groups: dict[tuple[Any, ...], list[Row]] = {}
+        for values in zip(*columns, strict=True):
+            groups.setdefault(tuple(values[at] for at in self._keys), []).append(make(*values))
+        answers: list[Row] = []
+        for key, rows in groups.items():
+            answers += self._udf(self.client, Step.PROCESS_DATA, key, iter(rows))
+        return [self._packed(answers)]
+
+    def step(self, step: Step) -> list[pa.RecordBatch]:
+        """Runs a step that has no rows of its own."""
+        return [self._packed(self._udf(self.client, step, None, iter(())))]
+
+    def _packed(self, answers: Iterable[Row]) -> pa.RecordBatch:
+        rows = pa.RecordBatch.from_pylist([row.asDict(recursive=True) for row in answers], schema=self._kind)
+        return pa.RecordBatch.from_arrays([rows.to_struct_array()], ["_0"])
 
 
-def timers(function: Callable[..., Any], partition: int) -> list[Any]:
-    """Calls the processor for each timer whose time has come, and leaves it as ready for rows as it was."""
-    answers = run(function, partition, None, {Step.COMPLETE})
-    assert STEPS.client is not None
-    STEPS.client.set_handle_state(StatefulProcessorHandleState.INITIALIZED)
-    STEPS.looked = time.monotonic()
-    return answers
+class PandasProcessor:
+    """A processor of pandas frames: Spark's own function, called for one batch at a time without its last steps.
+
+    Args:
+        function: Spark's function of a whole input.
+        parts: What it holds.
+    """
+
+    def __init__(self, function: Callable[..., Any], parts: Mapping[str, Any]) -> None:
+        self._function = function
+        self.client: Client = parts["stateful_processor_api_client"]
+        self._udf = parts["udf"]
+        self.has_timers = times_of(self._udf) == "processingtime"
+        self._runs: Step | None = None
+        at = function.__code__.co_freevars.index("udf")
+        assert function.__closure__ is not None
+        function.__closure__[at].cell_contents = self._one_step
+
+    def _one_step(self, client: Client, step: Step, key: object, rows: Iterator[Any]) -> Any:  # noqa: ANN401
+        return self._udf(client, step, key, rows) if step is self._runs else iter(())
+
+    def rows(self, partition: int, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
+        """Calls the processor once for each key of a batch, as long as rows of a key stand together."""
+        return self._run(Step.PROCESS_DATA, partition, [batch])
+
+    def step(self, step: Step) -> list[pa.RecordBatch]:
+        """Runs a step that has no rows of its own."""
+        return self._run(step, 0, [])
+
+    def _run(self, step: Step, partition: int, batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+        self._runs = step
+        return list(self._function(partition, iter(batches)))
+
+
+def times_of(udf: Callable[..., Any]) -> str:
+    """Finds the mode of time of the processor behind Spark's function."""
+    while not hasattr(udf, "__self__"):
+        udf = udf.__wrapped__ if hasattr(udf, "__wrapped__") else inner(udf)
+    mode: str = udf.__self__._time_mode  # noqa: SLF001 nobody else tells
+    return mode.lower()
+
+
+def inner(udf: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the function that another one wraps."""
+    held = inspect.getclosurevars(udf).nonlocals
+    found: Callable[..., Any] = next(value for value in held.values() if callable(value))
+    return found
 
 
 def joined(answers: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    """Makes one batch of the answers: Spark gives one for each key."""
-    if len(answers) < 2:  # noqa: PLR2004 nothing to join
-        return answers
+    """Makes one batch of several."""
     filled = [answer for answer in answers if answer.num_rows] or answers[:1]
-    return filled if len(filled) == 1 else pa.Table.from_batches(filled).combine_chunks().to_batches()
+    return filled if len(filled) < 2 else pa.Table.from_batches(filled).combine_chunks().to_batches()  # noqa: PLR2004
