@@ -60,7 +60,14 @@ class Generator(OwnProcess):
 
 
 def _generate(orders: Connection, bootstrap: str) -> None:
-    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0, "queue.buffering.max.messages": 1_000_000})
+    settings = {
+        "bootstrap.servers": bootstrap,
+        "linger.ms": 0,
+        "queue.buffering.max.messages": 1_000_000,
+        # A broker without a processor for some seconds is taken for dead; what is sent again must keep its order.
+        "enable.idempotence": True,
+    }
+    producer = Producer(settings)
     gc.disable()
     while True:
         try:
