@@ -60,8 +60,8 @@ _SETTINGS = {
     "message.max.bytes": "10485760",
     # The default of 128 MB is taken from the heap at once, and is more than half of ours.
     "log.cleaner.dedupe.buffer.size": "4194304",
-    # A broker that crashed may come back only after its session has ended; the default lets it wait for 9 s. With 3 s, one
-    # that got no processor for so long on a busy laptop was taken for dead.
+    # A broker that crashed may come back only after its session has ended; the default lets it wait for 9 s. With 3 s,
+    # one that got no processor for so long on a busy laptop was taken for dead.
     "broker.session.timeout.ms": "6000",
     "broker.heartbeat.interval.ms": "500",
 }
