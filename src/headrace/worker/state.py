@@ -31,7 +31,7 @@ from pyspark.sql.streaming.stateful_processor_util import (
     TransformWithStateInPandasFuncMode as Step,
 )
 
-from . import posted
+from . import posted, values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -44,6 +44,8 @@ def install() -> None:
     """Puts our clock and our calls in the place of Spark's, once in this process."""
     Client.get_timestamps = clock(Client.get_timestamps)  # type: ignore[method-assign]
     posted.install()
+    # Around the calls that are posted.
+    values.install()
 
 
 def clock(spark: Callable[..., tuple[int, int]]) -> Callable[..., tuple[int, int]]:
@@ -59,6 +61,7 @@ def clock(spark: Callable[..., tuple[int, int]]) -> Callable[..., tuple[int, int
 def by_batch(function: Callable[..., Any], *, in_pandas: bool) -> Callable[..., Iterator[pa.RecordBatch]]:
     """Turns Spark's function of a whole input into one that answers each batch."""
     posted.forget()
+    values.forget()
     parts = inspect.getclosurevars(function).nonlocals
     processor = (PandasProcessor if in_pandas else RowProcessor)(function, parts)
 
@@ -100,8 +103,8 @@ class RowProcessor:
         make = Row(*batch.schema.names)
         columns = [column.to_pylist() for column in batch.columns]
         groups: dict[tuple[Any, ...], list[Row]] = {}
-        for values in zip(*columns, strict=True):
-            groups.setdefault(tuple(values[at] for at in self._keys), []).append(make(*values))
+        for row in zip(*columns, strict=True):
+            groups.setdefault(tuple(row[at] for at in self._keys), []).append(make(*row))
         answers: list[Row] = []
         for key, rows in groups.items():
             answers += self._udf(self.client, Step.PROCESS_DATA, key, iter(rows))

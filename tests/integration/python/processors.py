@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import decimal
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -82,6 +83,32 @@ class Alarm(StatefulProcessor):
         late = timerValues.getCurrentProcessingTimeInMs() - expiredTimerInfo.getExpiryTimeInMs()
         yield Row(key=key[0], value=f"{self.text.get()[0]} {late}")
         self.text.clear()
+
+    def close(self) -> None:
+        pass
+
+
+class Keeper(StatefulProcessor):
+    """Reads what it has just written, of every type, also a value that comes back from the JVM in another shape."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self.plain: Any = handle.getValueState("plain", "n long, t string, d double, b boolean")
+        self.shaped: Any = handle.getValueState("shaped", "f float, m decimal(10, 2), a array<int>")
+        self.short: Any = handle.getValueState("short", "n long", 3_600_000)
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ANN401, ARG002, N802, N803
+        for row in rows:
+            seen = [self.plain.exists(), self.plain.get(), self.shaped.get(), self.short.get()]
+            if row.text == "three":
+                self.plain.clear()
+                self.shaped.clear()
+            else:
+                n = seen[1][0] + 1 if seen[1] else 1
+                self.plain.update((n, row.text, n / 4, None))
+                self.shaped.update((0.1, decimal.Decimal(n), [n, None]))
+                self.short.update((n,))
+            seen += [self.plain.exists(), self.plain.get(), self.shaped.get(), self.short.get()]
+            yield Row(key=key[0], value=repr(seen))
 
     def close(self) -> None:
         pass
