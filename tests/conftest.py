@@ -17,6 +17,8 @@ LONGEST_FIRST = (
     "test_cluster",
     "test_demo",
     "test_endurance",
+    "test_functions",
+    "test_processors",
     "test_checkpoints",
     "test_run",
     "test_examples",

@@ -7,13 +7,16 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 as every PySpark program has it
+from pyspark.sql.streaming import StatefulProcessor
 
 from tests.integration.modes.orders import PARTITIONS, SCHEMA, Order, orders
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from pyspark.sql.streaming import StatefulProcessorHandle
 
     from headrace.local import Record
 
@@ -116,10 +119,36 @@ def window_counts(found: Sequence[Order], length: int, step: int) -> dict[str, i
 
 
 def running_count(rows: DataFrame) -> DataFrame:
-    """``transformWithState`` with a processor of the JVM: the only kind that Spark runs in real time."""
+    """``transformWithState`` with a processor of the JVM."""
     session: Any = rows.sparkSession
     pairs = out(parsed(rows), "card", "id")
     return DataFrame(session._jvm.headrace.probe.RunningCount.of(pairs._jdf), session)
+
+
+def python_count(rows: DataFrame) -> DataFrame:
+    """The same with a processor in Python. It is made here, so that it travels as it is."""
+
+    class Count(StatefulProcessor):
+        def init(self, handle: StatefulProcessorHandle) -> None:
+            self.count: Any = handle.getValueState("count", "n long")
+
+        def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ANN401, ARG002, N802, N803
+            count = self.count.get()[0] if self.count.exists() else 0
+            for row in rows:
+                count += 1
+                yield Row(key=key[0], value=f"{count}:{row.value}")
+            self.count.update((count,))
+
+        def close(self) -> None:
+            pass
+
+    pairs = out(parsed(rows), "card", "id").groupBy("key")
+    return pairs.transformWithState(Count(), "key string, value string", "update", "none")
+
+
+def in_python(function: Callable[[Any], str], column: str) -> Column:
+    """A column through a Python function; one without a name travels as it is."""
+    return F.udf(function, "string")(column)
 
 
 def numbered(found: Sequence[Order]) -> Iterable[tuple[int, Pair]]:
@@ -157,6 +186,28 @@ SHAPES = (
             parsed(first).withColumn("tag", F.explode("tags")), "id", "concat(card, tag)", "partition"
         ),
         expected=lambda first, _: ((o.partition, (str(o.id), o.card + tag)) for o in first for tag in o.tags),
+    ),
+    Shape(
+        name="Python function",
+        build=lambda first, _: out(
+            parsed(first).withColumn("text", in_python(lambda number: f"<{number}>", "id")), "card", "text", "partition"
+        ),
+        expected=lambda first, _: ((o.partition, (o.card, f"<{o.id}>")) for o in first),
+    ),
+    Shape(
+        name="Python function behind an aggregation",
+        build=lambda first, _: out(
+            parsed(first).groupBy("card").count().withColumn("text", in_python(lambda count: f"<{count}>", "count")),
+            *("card", "text"),
+        ),
+        expected=lambda first, _: ((0, (card, f"<{count}>")) for card, count in Counter(o.card for o in first).items()),
+        compare=newest,
+    ),
+    Shape(
+        name="Python processor",
+        build=lambda first, _: python_count(first),
+        expected=lambda first, _: numbered(first),
+        compare=by_key,
     ),
     Shape(
         name="union",
