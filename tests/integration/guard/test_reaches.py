@@ -33,6 +33,7 @@ TESTED_HERE = {
     "streaming.sql.batchId": "test_a_query_marks_its_tasks_with_run_and_epoch",
 }
 TESTED_WITH_PYTHON = {
+    "PythonWorkerHandle.destroy": "test_a_function_that_hangs_fails_the_query",
     "PythonForeachWriter": "test_each_row_reaches_the_writer_without_a_further_one",
     "TransformWithStateInPySparkExec": "test_state_goes_from_mode_to_mode",
     "TransformWithStateInPySparkPythonBaseRunner": "test_state_goes_from_mode_to_mode",

@@ -16,7 +16,7 @@ from tests.integration.python.functions import FUNCTIONS
 from tests.integration.streams import PATIENCE, await_epochs, run_micro_batches, start_real_time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from tests.integration.python.functions import Build
     from tests.integration.streams import Bench
@@ -123,6 +123,29 @@ def test_a_worker_that_dies_fails_the_query_and_nothing_is_lost(bench: Bench, *,
     bench.kafka.read_until(sink, lambda records: records[-1:] != [] and records[-1].value == b"last", timeout=PATIENCE)
     query.stop()
     assert set(bench.kafka.values(sink)) == {b"first", b"deadly", b"last"}
+
+
+def test_a_function_that_hangs_fails_the_query(bench: Bench, set_conf: Callable[[str, str], None]) -> None:
+    """When it has had a record for too long; a stream without records for as long is no reason."""
+
+    def slow(value: str) -> str:
+        import time  # noqa: PLC0415 runs in the worker
+
+        time.sleep(600 if value == "slow" else 0)
+        return value
+
+    set_conf("spark.sql.execution.pyspark.udf.idleTimeoutSeconds", "2")
+    set_conf("spark.sql.execution.pyspark.udf.killOnIdleTimeout", "true")
+    source, sink = bench.kafka.topic("values", partitions=1), bench.kafka.topic("answers")
+    rows = bench.read(source).select(F.udf(slow, "string")(F.col("value").cast("string")).alias("value"))
+    query = start_real_time(bench.write(rows, sink), "5 seconds")
+    bench.kafka.produce(source, ["first"])
+    bench.kafka.read_until(sink, 1, timeout=PATIENCE)
+    # Longer than the function may take, with nothing to do.
+    await_epochs(query, 2)
+    bench.kafka.produce(source, ["slow"])
+    eventually(lambda: query.exception() is not None, PATIENCE)
+    assert "[PYTHON_WORKER_HANGS] Python function slow gave no answer for 2 seconds" in str(query.exception())
 
 
 @pytest.mark.parametrize("use_arrow", [True, False], ids=["arrow", "pickled"])

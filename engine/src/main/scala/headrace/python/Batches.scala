@@ -29,7 +29,7 @@ private[python] final class Batches(
   import Batches._
 
   private val withPython = new ConcurrentLinkedQueue[Fed]()
-  private val sizes = new ConcurrentLinkedQueue[Integer]()
+  private val sent = new ConcurrentLinkedQueue[Sent]()
   private val room = new Semaphore(MostInFlight)
   private var admitted = false
 
@@ -51,7 +51,7 @@ private[python] final class Batches(
 
       override def hasNext: Boolean = {
         if (!ended && rows > 0 && (rows == MostRows || bytes >= MostBytes || !feed.isReady)) {
-          if (inStep) sizes.add(rows)
+          if (inStep) sent.add(new Sent(rows, System.nanoTime()))
           ended = true
         }
         !ended
@@ -69,21 +69,26 @@ private[python] final class Batches(
 
   /** Says that Python has answered a batch. */
   def answered(): Unit = {
-    sizes.poll()
+    sent.poll()
     if (room.availablePermits() < MostInFlight) room.release()
   }
 
   /** The row that the next result belongs to: results come in the order of the rows. */
   def oldest(): Fed = withPython.poll()
 
+  /** For how long Python has had the oldest batch that it has not answered; 0 if it has none. */
+  def heldNanos: Long = Option(sent.peek()).fold(0L)(System.nanoTime() - _.nanos)
+
   /** The rows of the batch that Python has not answered for longest: if a function failed, on one of these. */
   def suspects: Seq[Position] = {
-    val size = Option(sizes.peek()).fold(Int.MaxValue)(_.intValue)
+    val size = Option(sent.peek()).fold(Int.MaxValue)(_.rows)
     withPython.asScala.iterator.take(size).flatMap(_.position).toSeq
   }
 }
 
 private[python] object Batches {
+  private final class Sent(val rows: Int, val nanos: Long)
+
   // One that Python works on and one that waits for it, so that Python never waits for us.
   private val MostInFlight = 2
   private val MostRows = 1000

@@ -9,12 +9,14 @@ import org.apache.spark.sql.headrace.PythonFailures
 /** Answers of Python whose failures say which function, on which record, and what becomes of it.
   *
   * @param functions their names
+  * @param killedAfter after how many seconds without an answer the worker was ended, if it was
   * @param suspects the records that the function may have failed on, in their order; none behind a shuffle
   */
 private[python] final class Explained(
     answers: Iterator[InternalRow],
     functions: Seq[String],
-    suspects: () => Seq[Position])
+    suspects: () => Seq[Position] = () => Nil,
+    killedAfter: () => Option[Long] = () => None)
     extends Iterator[InternalRow] {
   override def hasNext: Boolean = explained(answers.hasNext)
 
@@ -28,6 +30,13 @@ private[python] final class Explained(
           "PYTHON_FUNCTION_FAILED",
           s"$name failed $where. $fate Correct the function or the data, then start the query again.\n$traceback",
           raised)
+      case lost @ PythonFailures.Lost(_) if killedAfter().isDefined =>
+        throw failure(
+          "PYTHON_WORKER_HANGS",
+          s"$name gave no answer for ${killedAfter().get} seconds $where, and its process was ended, as " +
+            s"spark.sql.execution.pyspark.udf.killOnIdleTimeout asks for. $fate Find out what the function waits for, or " +
+            "give it more time with spark.sql.execution.pyspark.udf.idleTimeoutSeconds; then start the query again.",
+          lost)
       case lost @ PythonFailures.Lost(reason) =>
         throw failure(
           "PYTHON_WORKER_LOST",

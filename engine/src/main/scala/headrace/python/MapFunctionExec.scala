@@ -34,7 +34,7 @@ private[headrace] final case class MapFunctionExec(
         val feed = new Feed(rows, before, task)
         val batches = new Batches(feed, InternalRow(_), inStep = false, MapFunctionExec.LongestWaitMs)
         val answers = calls.answers(batches, () => batches.answered(), task)
-        new Explained(answers, Seq(calls.name), () => Nil).map(UnsafeProjection.create(columns, columns))
+        new Explained(answers, Seq(calls.name)).map(UnsafeProjection.create(columns, columns))
       })
     }
   }

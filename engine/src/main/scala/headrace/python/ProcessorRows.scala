@@ -27,7 +27,7 @@ object ProcessorRows {
     new OnFirstUse(() => {
       val feed = new Feed(rows, before, task)
       val batches = new Batches(feed, arguments, inStep = false, LongestWaitMs, if (hasTimers) TickMs else 0)
-      new Explained(answers(batches, () => batches.answered()), Seq(processor), () => Nil)
+      new Explained(answers(batches, () => batches.answered()), Seq(processor))
     })
   }
 }

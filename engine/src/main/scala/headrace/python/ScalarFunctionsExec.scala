@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, JoinedRow, PythonUDF, UnsafeProjection}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.python.PythonSQLMetrics
-import org.apache.spark.sql.headrace.ScalarCalls
+import org.apache.spark.sql.headrace.{ScalarCalls, WorkerWatch}
 
 /** Python functions that give one value for each row, in a real-time query: stands where Spark's operator would.
   *
@@ -57,10 +57,11 @@ private object ScalarFunctionsExec {
       task: TaskContext): Iterator[InternalRow] = {
     val feed = new Feed(input, stand.before, task)
     val batches = new Batches(feed, calls.argumentsOf(task), inStep = true, LongestWaitMs)
-    val answers = calls.answers(batches, () => batches.answered(), task)
+    val watch = new WorkerWatch(() => batches.heldNanos)
+    val answers = calls.answers(batches, () => batches.answered(), watch, task)
     val joined = new JoinedRow
     val whole = UnsafeProjection.create(columns, columns)
-    new Explained(answers, calls.names, () => batches.suspects).map { answer =>
+    new Explained(answers, calls.names, () => batches.suspects, () => watch.killedAfter).map { answer =>
       val fed = batches.oldest()
       stand.follow(fed.position)
       whole(joined(fed.row, answer))

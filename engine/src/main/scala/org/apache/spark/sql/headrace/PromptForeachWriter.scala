@@ -38,7 +38,9 @@ final class PromptForeachWriter private (function: PythonFunction, schema: Struc
     // Spark shows no numbers of this sink, so nobody reads these.
     val metrics = Map.empty[String, SQLMetric].withDefault(_ => new SQLMetric("sum"))
     val chain = Seq((ChainedPythonFunctions(Seq(function)), 0L))
-    val runner = new PromptPickleRunner(chain, Array(Array.empty[ArgumentMetadata]), metrics, setup, WriterMark)
+    // A writer answers nothing, so nobody can tell what it has done.
+    val watch = new WorkerWatch(() => 0)
+    val runner = new PromptPickleRunner(chain, Array(Array.empty[ArgumentMetadata]), metrics, setup, watch, WriterMark)
     val answers = runner.compute(new Pickles, task.partitionId(), task)
     thread = TaskThread.start(s"headrace-foreach-${task.taskAttemptId()}", task) {
       // A writer answers nothing: this waits for its end, or for its error.

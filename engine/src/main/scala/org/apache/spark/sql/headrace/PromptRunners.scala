@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.apache.spark.sql.headrace
 
+import java.io.DataInputStream
 import java.util
+import java.util.concurrent.atomic.AtomicBoolean
 
-import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType}
+import org.apache.spark.{SparkEnv, TaskContext}
+import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType, PythonWorker, PythonWorkerHandle}
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.execution.python.{ArrowPythonWithNamedArgumentRunner, PythonUDFWithNamedArgumentsRunner}
 import org.apache.spark.sql.execution.python.EvalPythonExec.ArgumentMetadata
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.vectorized.ColumnarBatch
 
 /** Spark's runners, made to send each batch at once and to receive while they send.
   *
@@ -51,6 +55,7 @@ private[headrace] final class PromptArrowRunner(
     schema: StructType,
     metrics: Map[String, SQLMetric],
     setup: PythonSetup,
+    watch: WorkerWatch,
     // Spark's own constructor looks at it, when an ordinary value would not be there yet.
     override val bufferSize: Int = PromptRunners.SendFromBytes)
     extends ArrowPythonWithNamedArgumentRunner(
@@ -59,6 +64,21 @@ private[headrace] final class PromptArrowRunner(
   override protected val pipelinedEnabled: Boolean = true
   override val envVars: util.Map[String, String] = PromptRunners.environment(funcs, setup.logged)
   override val pythonExec: String = PromptRunners.launcher(funcs)
+  // A watch of ours looks after it.
+  override val idleTimeoutSeconds: Long = 0
+
+  override protected def newReaderIterator(
+      stream: DataInputStream,
+      writer: Writer,
+      startTime: Long,
+      env: SparkEnv,
+      worker: PythonWorker,
+      handle: Option[PythonWorkerHandle],
+      releasedOrClosed: AtomicBoolean,
+      context: TaskContext): Iterator[ColumnarBatch] = {
+    watch.begin(handle, context)
+    super.newReaderIterator(stream, writer, startTime, env, worker, handle, releasedOrClosed, context)
+  }
 }
 
 private[headrace] final class PromptPickleRunner(
@@ -66,6 +86,7 @@ private[headrace] final class PromptPickleRunner(
     arguments: Array[Array[ArgumentMetadata]],
     metrics: Map[String, SQLMetric],
     setup: PythonSetup,
+    watch: WorkerWatch,
     marks: Map[String, String] = Map.empty)
     extends PythonUDFWithNamedArgumentsRunner(
       funcs, PythonEvalType.SQL_BATCHED_UDF, arguments, metrics, setup.artifacts, setup.logged) {
@@ -73,4 +94,18 @@ private[headrace] final class PromptPickleRunner(
   override val bufferSize: Int = PromptRunners.SendFromBytes
   override val envVars: util.Map[String, String] = PromptRunners.environment(funcs, setup.logged, marks)
   override val pythonExec: String = PromptRunners.launcher(funcs)
+  override val idleTimeoutSeconds: Long = 0
+
+  override protected def newReaderIterator(
+      stream: DataInputStream,
+      writer: Writer,
+      startTime: Long,
+      env: SparkEnv,
+      worker: PythonWorker,
+      handle: Option[PythonWorkerHandle],
+      releasedOrClosed: AtomicBoolean,
+      context: TaskContext): Iterator[Array[Byte]] = {
+    watch.begin(handle, context)
+    super.newReaderIterator(stream, writer, startTime, env, worker, handle, releasedOrClosed, context)
+  }
 }

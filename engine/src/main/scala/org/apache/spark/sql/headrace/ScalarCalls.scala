@@ -50,16 +50,24 @@ final class ScalarCalls private (
     *
     * @param batches rows that are sent together; asked for by a thread of Spark's
     * @param answered called when Python has answered a batch
+    * @param watch looks after the worker
     */
-  def answers(batches: Iterator[Iterator[InternalRow]], answered: () => Unit, task: TaskContext): Iterator[InternalRow] =
-    if (evalType == PythonEvalType.SQL_BATCHED_UDF) pickled(batches, answered, task) else inArrow(batches, answered, task)
+  def answers(
+      batches: Iterator[Iterator[InternalRow]],
+      answered: () => Unit,
+      watch: WorkerWatch,
+      task: TaskContext): Iterator[InternalRow] =
+    if (evalType == PythonEvalType.SQL_BATCHED_UDF) pickled(batches, answered, watch, task)
+    else inArrow(batches, answered, watch, task)
 
   private def inArrow(
       batches: Iterator[Iterator[InternalRow]],
       answered: () => Unit,
+      watch: WorkerWatch,
       task: TaskContext): Iterator[InternalRow] = {
     val wanted = results.map(_.dataType.transformRecursively { case udt: UserDefinedType[_] => udt.sqlType })
-    val runner = new PromptArrowRunner(arguments.chains, evalType, arguments.metadata, arguments.schema, metrics, setup)
+    val runner =
+      new PromptArrowRunner(arguments.chains, evalType, arguments.metadata, arguments.schema, metrics, setup, watch)
     runner.compute(batches, task.partitionId(), task).flatMap { batch =>
       answered()
       val found = (0 until batch.numCols()).map(batch.column(_).dataType())
@@ -72,11 +80,12 @@ final class ScalarCalls private (
   private def pickled(
       batches: Iterator[Iterator[InternalRow]],
       answered: () => Unit,
+      watch: WorkerWatch,
       task: TaskContext): Iterator[InternalRow] = {
     EvaluatePython.registerPicklers()
     val pickles =
       batches.flatMap(BatchEvalPythonExec.getInputIterator(_, arguments.schema, Int.MaxValue, setup.binaryAsBytes))
-    val runner = new PromptPickleRunner(arguments.chains, arguments.metadata, metrics, setup)
+    val runner = new PromptPickleRunner(arguments.chains, arguments.metadata, metrics, setup, watch)
     val unpickler = new Unpickler
     val one = new GenericInternalRow(1)
     val single = functions.size == 1
