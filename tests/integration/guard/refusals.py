@@ -166,7 +166,11 @@ IN_START = (
     Refusal(name="mapInPandas in barrier mode", condition="PYTHON_FUNCTION", build=from_jvm("mapInPandas")),
     Refusal(name="mapInArrow in barrier mode", condition="PYTHON_FUNCTION", build=from_jvm("mapInArrow")),
     Refusal(name="applyInPandasWithState", condition="PYTHON_STATE", build=from_jvm("applyInPandasWithState")),
-    Refusal(name="transformWithStateInPandas", condition="PYTHON_STATE", build=from_jvm("transformWithStateInPandas")),
+    Refusal(
+        name="transformWithStateInPandas with an initial state",
+        condition="PYTHON_INITIAL_STATE",
+        build=from_jvm("transformWithStateInPandas"),
+    ),
     Refusal(
         name="flatMapGroupsWithState",
         condition="FLAT_MAP_GROUPS_WITH_STATE",

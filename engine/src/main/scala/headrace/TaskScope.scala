@@ -19,6 +19,7 @@ private[headrace] final class TaskScope {
   private val failure = new AtomicReference[Throwable]()
   val source = new Trail
   @volatile private var end = source
+  @volatile private var hasRecord: () => Boolean = () => false
 
   /** Adds an operator that reads ahead, behind all others. Spark sets up the operators of a task from the source to the
     * sink, so each must call this when it is set up and not when its first row comes.
@@ -28,6 +29,12 @@ private[headrace] final class TaskScope {
     end = added.after
     added
   }
+
+  /** Called by the source of the task; the function is called by the thread that pulls its rows. */
+  def sourceKnows(whetherARecordIsThere: () => Boolean): Unit = hasRecord = whetherARecordIsThere
+
+  /** Whether the source holds a record that it has not handed on. */
+  def isRecordThere: Boolean = hasRecord()
 
   /** The trail of the rows that arrive at the sink. Asked for with each row: a writer exists before its operators. */
   def last: Trail = end

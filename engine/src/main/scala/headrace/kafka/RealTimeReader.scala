@@ -39,6 +39,7 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
   private var closed = false
 
   guarded(consumer.foreach(_.startAt(group.starts)))
+  scope.sourceKnows(() => cursors.exists(_.hasRecord))
 
   override def nextWithTimeout(nowMs: JLong, timeoutMs: JLong): RecordStatus = {
     if (endMs == 0) endMs = LateStart.endMs(nowMs, timeoutMs)

@@ -26,30 +26,30 @@ private[python] final class Explained(
     try step
     catch {
       case raised @ PythonFailures.Raised(traceback) =>
-        throw failure(
+        throw new HeadraceException(
           "PYTHON_FUNCTION_FAILED",
           s"$name failed $where. $fate Correct the function or the data, then start the query again.\n$traceback",
+          parameters,
           raised)
       case lost @ PythonFailures.Lost(_) if killedAfter().isDefined =>
-        throw failure(
+        throw new HeadraceException(
           "PYTHON_WORKER_HANGS",
           s"$name gave no answer for ${killedAfter().get} seconds $where, and its process was ended, as " +
             s"spark.sql.execution.pyspark.udf.killOnIdleTimeout asks for. $fate Find out what the function waits for, or " +
             "give it more time with spark.sql.execution.pyspark.udf.idleTimeoutSeconds; then start the query again.",
+          parameters,
           lost)
       case lost @ PythonFailures.Lost(reason) =>
-        throw failure(
+        throw new HeadraceException(
           "PYTHON_WORKER_LOST",
           s"The Python process that ran $name ended by itself $where. $fate If it was killed for its memory, give it " +
             s"more; then start the query again.\n$reason",
+          parameters,
           lost)
     }
 
-  private def failure(condition: String, message: String, cause: Throwable) = new HeadraceException(
-    condition,
-    message,
-    Map("function" -> functions.mkString(", ")) ++ suspects().headOption.map("record" -> _.toString),
-    cause)
+  private def parameters =
+    Map("function" -> functions.mkString(", ")) ++ suspects().headOption.map("record" -> _.toString)
 
   private def name = if (functions.size == 1) s"Python function ${functions.head}" else
     s"One of the Python functions ${functions.mkString(", ")}"

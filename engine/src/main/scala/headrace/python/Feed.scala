@@ -12,15 +12,29 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 /** A row on its way through Python, with the position that belongs to it. */
 private[python] final case class Fed(row: UnsafeRow, position: Option[Position])
 
-/** Rows of a task, pulled by a thread of their own from operators that wait for input, so many ahead and no more.
+/** Rows of a task, for whoever must know whether there is one now.
   *
-  * An iterator that waits for the next record cannot say that there is none now. This can, and so whoever takes the rows
-  * knows when to send what it has.
+  * An iterator that waits for the next record cannot say that there is none; this can.
+  */
+private[python] trait Feed {
+  /** Waits until there is a row, or the end; false at the end. */
+  def await(): Boolean
+
+  /** Waits so long for a row or the end; whether either came. */
+  def await(longestMs: Long): Boolean
+
+  /** Whether a row is there now. */
+  def isReady: Boolean
+
+  def take(): Fed
+}
+
+/** Rows pulled by a thread of their own, so many ahead and no more.
   *
   * @param before the trail of the rows that are pulled
   */
-private[python] final class Feed(rows: Iterator[InternalRow], before: Trail, task: TaskContext) {
-  import Feed._
+private[python] final class ThreadFeed(rows: Iterator[InternalRow], before: Trail, task: TaskContext) extends Feed {
+  import ThreadFeed._
 
   private val queue = new ArrayBlockingQueue[Entry](Capacity)
   private var head: Entry = _
@@ -43,14 +57,12 @@ private[python] final class Feed(rows: Iterator[InternalRow], before: Trail, tas
       case cause: Throwable => if (!task.isCompleted()) queue.put(Failed(cause))
     }
 
-  /** Waits until there is a row, or the end; false at the end. */
-  def await(): Boolean = {
+  override def await(): Boolean = {
     if (head == null) head = queue.take()
     !hasEnded
   }
 
-  /** Waits so long for a row or the end; whether either came. */
-  def await(longestMs: Long): Boolean = {
+  override def await(longestMs: Long): Boolean = {
     if (head == null) head = queue.poll(longestMs, TimeUnit.MILLISECONDS)
     head != null
   }
@@ -60,13 +72,12 @@ private[python] final class Feed(rows: Iterator[InternalRow], before: Trail, tas
     case entry => entry == End
   }
 
-  /** Whether a row is there now. */
-  def isReady: Boolean = {
+  override def isReady: Boolean = {
     if (head == null) head = queue.poll()
     head.isInstanceOf[Row]
   }
 
-  def take(): Fed = head match {
+  override def take(): Fed = head match {
     case Row(fed) =>
       head = null
       fed
@@ -74,7 +85,7 @@ private[python] final class Feed(rows: Iterator[InternalRow], before: Trail, tas
   }
 }
 
-private[python] object Feed {
+private[python] object ThreadFeed {
   // Back-pressure: with more than this between the source and Python, latency is the queue.
   private val Capacity = 4096
 

@@ -31,7 +31,7 @@ private[headrace] final case class MapFunctionExec(
       // Nobody can tell which record a row behind such a function belongs to, so none is named there.
       val before = TaskScope.of(task).readAhead().before
       new OnFirstUse(() => {
-        val feed = new Feed(rows, before, task)
+        val feed = new ThreadFeed(rows, before, task)
         val batches = new Batches(feed, InternalRow(_), inStep = false, MapFunctionExec.LongestWaitMs)
         val answers = calls.answers(batches, () => batches.answered(), task)
         new Explained(answers, Seq(calls.name)).map(UnsafeProjection.create(columns, columns))

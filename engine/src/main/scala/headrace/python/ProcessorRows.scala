@@ -25,7 +25,7 @@ object ProcessorRows {
       answers: (Iterator[Iterator[InternalRow]], () => Unit) => Iterator[InternalRow]): Iterator[InternalRow] = {
     val before = TaskScope.of(task).readAhead().before
     new OnFirstUse(() => {
-      val feed = new Feed(rows, before, task)
+      val feed = new ThreadFeed(rows, before, task)
       val batches = new Batches(feed, arguments, inStep = false, LongestWaitMs, if (hasTimers) TickMs else 0)
       new Explained(answers(batches, () => batches.answered()), Seq(processor))
     })

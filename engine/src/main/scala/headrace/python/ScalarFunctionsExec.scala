@@ -7,7 +7,8 @@ import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, JoinedRow, PythonUDF, UnsafeProjection}
-import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.{ProjectExec, SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.datasources.v2.RealTimeStreamScanExec
 import org.apache.spark.sql.execution.python.PythonSQLMetrics
 import org.apache.spark.sql.headrace.{ScalarCalls, WorkerWatch}
 
@@ -30,13 +31,18 @@ private[headrace] final case class ScalarFunctionsExec(
   override protected def doExecute(): RDD[InternalRow] = {
     val calls = ScalarCalls.of(functions, results, child, evalType, pythonMetrics)
     val columns = output
+    val isDirect = ScalarFunctionsExec.givesARowForEachRecord(child)
     child.execute().mapPartitions(
       rows => {
         val task = TaskContext.get()
+        val scope = TaskScope.of(task)
         // Where this stands among the operators of the task is settled now; everything else waits for the first row to be
         // asked for, because by then the sink is there.
-        val stand = TaskScope.of(task).readAhead()
-        new OnFirstUse(() => ScalarFunctionsExec.rows(calls, rows, columns, stand, task))
+        val stand = scope.readAhead()
+        new OnFirstUse(() => {
+          val feed = if (isDirect) new DirectFeed(rows, scope) else new ThreadFeed(rows, stand.before, task)
+          ScalarFunctionsExec.rows(calls, feed, columns, stand, task)
+        })
       },
       preservesPartitioning = true)
   }
@@ -48,14 +54,18 @@ private object ScalarFunctionsExec {
   // Only functions of iterators let a batch wait so long: they may take several before they give one.
   private val LongestWaitMs = 20L
 
+  private def givesARowForEachRecord(plan: SparkPlan): Boolean = plan match {
+    case project: ProjectExec => givesARowForEachRecord(project.child)
+    case scan => scan.isInstanceOf[RealTimeStreamScanExec]
+  }
+
   /** The rows of a task, each with the results behind its own columns. */
   def rows(
       calls: ScalarCalls,
-      input: Iterator[InternalRow],
+      feed: Feed,
       columns: Seq[Attribute],
       stand: ReadAhead,
       task: TaskContext): Iterator[InternalRow] = {
-    val feed = new Feed(input, stand.before, task)
     val batches = new Batches(feed, calls.argumentsOf(task), inStep = true, LongestWaitMs)
     val watch = new WorkerWatch(() => batches.heldNanos)
     val answers = calls.answers(batches, () => batches.answered(), watch, task)

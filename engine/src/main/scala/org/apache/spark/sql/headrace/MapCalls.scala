@@ -35,7 +35,7 @@ final class MapCalls private (
     * @param answered called when Python has given a batch
     */
   def answers(batches: Iterator[Iterator[InternalRow]], answered: () => Unit, task: TaskContext): Iterator[InternalRow] = {
-    val runner = new PromptArrowRunner(
+    def runner = new PromptArrowRunner(
       Seq((ChainedPythonFunctions(Seq(function.func)), function.resultId.id)),
       evalType,
       Array(Array(ArgumentMetadata(0, None))),
@@ -44,7 +44,7 @@ final class MapCalls private (
       setup,
       // Nobody can tell which batch such a function has answered.
       new WorkerWatch(() => 0))
-    runner.compute(batches, task.partitionId(), task).flatMap { batch =>
+    PromptRunners.started(() => runner.compute(batches, task.partitionId(), task)).flatMap { batch =>
       answered()
       check(batch)
       val struct = batch.column(0).asInstanceOf[ArrowColumnVector]

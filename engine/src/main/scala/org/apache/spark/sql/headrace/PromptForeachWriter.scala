@@ -40,8 +40,9 @@ final class PromptForeachWriter private (function: PythonFunction, schema: Struc
     val chain = Seq((ChainedPythonFunctions(Seq(function)), 0L))
     // A writer answers nothing, so nobody can tell what it has done.
     val watch = new WorkerWatch(() => 0)
-    val runner = new PromptPickleRunner(chain, Array(Array.empty[ArgumentMetadata]), metrics, setup, watch, WriterMark)
-    val answers = runner.compute(new Pickles, task.partitionId(), task)
+    val none = Array(Array.empty[ArgumentMetadata])
+    def runner = new PromptPickleRunner(chain, none, metrics, setup, watch, WriterMark)
+    val answers = PromptRunners.started(() => runner.compute(new Pickles, task.partitionId(), task))
     thread = TaskThread.start(s"headrace-foreach-${task.taskAttemptId()}", task) {
       // A writer answers nothing: this waits for its end, or for its error.
       try answers.hasNext

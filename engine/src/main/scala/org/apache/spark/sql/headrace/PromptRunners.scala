@@ -2,8 +2,12 @@
 package org.apache.spark.sql.headrace
 
 import java.io.DataInputStream
+import java.nio.channels.ClosedChannelException
 import java.util
 import java.util.concurrent.atomic.AtomicBoolean
+
+import scala.annotation.tailrec
+import scala.util.{Failure, Try}
 
 import org.apache.spark.{SparkEnv, TaskContext}
 import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType, PythonWorker, PythonWorkerHandle}
@@ -22,6 +26,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
 private[sql] object PromptRunners {
   // Spark sends when at least so much has gathered, and looks after each batch: so each one is sent.
   val SendFromBytes = 4
+  private val MostRetries = 64
 
   /** The environment of a worker. With Spark's own mark for runners that receive while they send, Spark would start a
     * reading thread inside the worker, and a worker whose function fails then waits five seconds for that thread before
@@ -43,6 +48,15 @@ private[sql] object PromptRunners {
     marks.foreachEntry(environment.put(_, _))
     environment
   }
+
+  /** Starts a runner. Spark may have closed a worker that it keeps for later: it interrupts the thread that sends, when
+    * that one has sent everything and is about to end. Such a worker is gone from the pool once it was taken.
+    */
+  @tailrec def started[T](compute: () => Iterator[T], retries: Int = MostRetries): Iterator[T] =
+    Try(compute()) match {
+      case Failure(_: ClosedChannelException) if retries > 0 => started(compute, retries - 1)
+      case result => result.get
+    }
 
   def launcher(funcs: Seq[(ChainedPythonFunctions, Long)]): String =
     WorkerLauncher.of(SQLConf.get.pysparkWorkerPythonExecutable.getOrElse(funcs.head._1.funcs.head.pythonExec))

@@ -66,9 +66,9 @@ final class ScalarCalls private (
       watch: WorkerWatch,
       task: TaskContext): Iterator[InternalRow] = {
     val wanted = results.map(_.dataType.transformRecursively { case udt: UserDefinedType[_] => udt.sqlType })
-    val runner =
+    def runner =
       new PromptArrowRunner(arguments.chains, evalType, arguments.metadata, arguments.schema, metrics, setup, watch)
-    runner.compute(batches, task.partitionId(), task).flatMap { batch =>
+    PromptRunners.started(() => runner.compute(batches, task.partitionId(), task)).flatMap { batch =>
       answered()
       val found = (0 until batch.numCols()).map(batch.column(_).dataType())
       if (!equalsIgnoreCompatibleCollation(wanted, found))
@@ -85,13 +85,13 @@ final class ScalarCalls private (
     EvaluatePython.registerPicklers()
     val pickles =
       batches.flatMap(BatchEvalPythonExec.getInputIterator(_, arguments.schema, Int.MaxValue, setup.binaryAsBytes))
-    val runner = new PromptPickleRunner(arguments.chains, arguments.metadata, metrics, setup, watch)
+    def runner = new PromptPickleRunner(arguments.chains, arguments.metadata, metrics, setup, watch)
     val unpickler = new Unpickler
     val one = new GenericInternalRow(1)
     val single = functions.size == 1
     val fromPython = EvaluatePython.makeFromJava(
       if (single) functions.head.dataType else StructType(functions.map(f => StructField("", f.dataType, f.nullable))))
-    runner.compute(pickles, task.partitionId(), task)
+    PromptRunners.started(() => runner.compute(pickles, task.partitionId(), task))
       .flatMap { pickle =>
         answered()
         unpickler.loads(pickle).asInstanceOf[java.util.ArrayList[Any]].asScala

@@ -65,7 +65,7 @@ object Plans {
       TimeMode.None(),
       TransformWithStateInPySpark.UserFacingDataType.PANDAS,
       child,
-      hasInitialState = false,
+      hasInitialState = true,
       initialState = LocalRelation(child.output.take(1).map(_.newInstance())),
       initGroupingAttrsLen = 1,
       initialStateSchema = new StructType())

@@ -22,6 +22,7 @@ import org.apache.spark.sql.execution.python.streaming.TransformWithStateInPySpa
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.StatefulProcessorHandleImpl
 import org.apache.spark.sql.execution.streaming.state.{NoPrefixKeyStateEncoderSpec, StateSchemaValidationResult, StateStore, StateStoreOps}
+import org.apache.spark.sql.headrace.PromptRunners
 import org.apache.spark.sql.streaming.{OutputMode, TimeMode}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch}
@@ -157,7 +158,8 @@ private[sql] final class ProcessorExec(
       functionExpr.asInstanceOf[PythonUDF].name,
       hasTimers = timeMode == TimeMode.ProcessingTime(),
       task) { (batches, answered) =>
-      new ProcessorRunner(call, handle).compute(batches, task.partitionId(), task).flatMap { batch =>
+      def runner = new ProcessorRunner(call, handle)
+      PromptRunners.started(() => runner.compute(batches, task.partitionId(), task)).flatMap { batch =>
         answered()
         flat(batch).rowIterator.asScala
       }
