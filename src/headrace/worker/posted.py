@@ -23,6 +23,9 @@ from pyspark.sql.streaming.value_state_client import ValueStateClient
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+MOST_UNANSWERED = 1000
+"""With more, the answers could fill the connection: then the JVM would wait for us and we for the JVM."""
+
 NOTHING = (0, "", b"")
 """What a call that succeeded without a word is answered."""
 
@@ -84,10 +87,12 @@ def send(client: Client, message: bytes) -> None:
     """Writes a message; one that is posted stays in the buffer until somebody waits."""
     # The version of the protocol, the length.
     client.sockfile.write(struct.pack(">ii", 0, len(message)) + message)
-    if OUTBOX.is_posting:
-        OUTBOX.unanswered += 1
-    else:
+    if not OUTBOX.is_posting:
         client.sockfile.flush()
+        return
+    OUTBOX.unanswered += 1
+    if OUTBOX.unanswered >= MOST_UNANSWERED:
+        finish(client)
 
 
 def answered(receive: Callable[[Client], Any]) -> Callable[[Client], Any]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +62,7 @@ def clock(spark: Callable[..., tuple[int, int]]) -> Callable[..., tuple[int, int
 def by_batch(function: Callable[..., Any], *, in_pandas: bool) -> Callable[..., Iterator[pa.RecordBatch]]:
     """Turns Spark's function of a whole input into one that answers each batch."""
     posted.forget()
-    values.forget()
+    values.KEPT.forget()
     parts = inspect.getclosurevars(function).nonlocals
     processor = (PandasProcessor if in_pandas else RowProcessor)(function, parts)
 
@@ -99,15 +100,15 @@ class RowProcessor:
         self.has_timers = times_of(self._udf) == "processingtime"
 
     def rows(self, _partition: int, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
-        """Calls the processor once for each key of a batch."""
+        """Calls the processor once for each key of a batch, as long as rows of a key stand together.
+
+        Keys are compared and not looked up, as Spark does it: one may be a struct.
+        """
         make = Row(*batch.schema.names)
         columns = [column.to_pylist() for column in batch.columns]
-        groups: dict[tuple[Any, ...], list[Row]] = {}
-        for row in zip(*columns, strict=True):
-            groups.setdefault(tuple(row[at] for at in self._keys), []).append(make(*row))
         answers: list[Row] = []
-        for key, rows in groups.items():
-            answers += self._udf(self.client, Step.PROCESS_DATA, key, iter(rows))
+        for key, rows in itertools.groupby(zip(*columns, strict=True), lambda row: tuple(row[at] for at in self._keys)):
+            answers += self._udf(self.client, Step.PROCESS_DATA, key, (make(*row) for row in rows))
         return [self._packed(answers)]
 
     def step(self, step: Step) -> list[pa.RecordBatch]:

@@ -27,30 +27,58 @@ PLAIN: dict[type, type] = {LongType: int, IntegerType: int, DoubleType: float, S
 Value: TypeAlias = tuple[Any, ...] | None
 
 
+UNKNOWN = object()
+
+
 class Kept:
     """What this process knows of the state of its task."""
 
     def __init__(self) -> None:
-        self.key: Any = None
-        self.values: dict[tuple[str, Any], Value] = {}
-        self.expiring: set[str] = set()
+        self._key: Any = None
+        self._values: dict[tuple[str, Any], Value] = {}
+        self._expiring: set[str] = set()
+
+    def of_key(self, key: Any) -> None:  # noqa: ANN401 of any type
+        """Says whose values come next. Of a key that cannot be looked up, nothing is kept."""
+        try:
+            hash(key)
+        except TypeError:
+            self._key = None
+        else:
+            self._key = key
+
+    def expires(self, name: str) -> None:
+        """Says that values of this name have a time to live."""
+        self._expiring.add(name)
+
+    def find(self, name: str) -> Any:  # noqa: ANN401 a value, or UNKNOWN
+        """Returns a value of the key, ``None`` where it has none, or ``UNKNOWN``."""
+        return UNKNOWN if self._key is None else self._values.get((name, self._key), UNKNOWN)
 
     def put(self, name: str, value: Value) -> None:
-        """Keeps a value; when there are too many, begins anew."""
-        if len(self.values) >= MOST:
-            self.values.clear()
-        self.values[name, self.key] = value
+        """Keeps a value if it may be kept; when there are too many, begins anew."""
+        if self._key is None or name in self._expiring:
+            return
+        if len(self._values) >= MOST:
+            self._values.clear()
+        self._values[name, self._key] = value
+
+    def drop(self, name: str) -> None:
+        """Forgets a value of the key."""
+        self._values.pop((name, self._key), None)
+
+    def drop_all(self) -> None:
+        """Forgets all values."""
+        self._values.clear()
+
+    def forget(self) -> None:
+        """Begins a task: another may have changed the state since."""
+        self._key = None
+        self._values.clear()
+        self._expiring.clear()
 
 
 KEPT = Kept()
-UNKNOWN = object()
-
-
-def forget() -> None:
-    """Begins a task: another may have changed the state since."""
-    KEPT.key = None
-    KEPT.values.clear()
-    KEPT.expiring.clear()
 
 
 @functools.cache
@@ -76,7 +104,7 @@ def is_plain(schema: StructType, value: tuple[Any, ...]) -> bool:
 def _noting_key(spark: Callable[..., None]) -> Callable[..., None]:
     def set_implicit_key(client: Client, key: Any) -> None:  # noqa: ANN401 of any type
         spark(client, key)
-        KEPT.key = key
+        KEPT.of_key(key)
 
     return set_implicit_key
 
@@ -85,7 +113,7 @@ def _noting_expiry(spark: Callable[..., None]) -> Callable[..., None]:
     def get_value_state(client: Client, name: str, schema: Any, ttl_ms: int | None) -> None:  # noqa: ANN401
         spark(client, name, schema, ttl_ms)
         if ttl_ms is not None:
-            KEPT.expiring.add(name)
+            KEPT.expires(name)
 
     return get_value_state
 
@@ -93,18 +121,18 @@ def _noting_expiry(spark: Callable[..., None]) -> Callable[..., None]:
 def _dropping(spark: Callable[..., None]) -> Callable[..., None]:
     def delete_if_exists(client: Client, name: str) -> None:
         spark(client, name)
-        KEPT.values.clear()
+        KEPT.drop_all()
 
     return delete_if_exists
 
 
 def _kept(spark: Callable[..., Value]) -> Callable[..., Value]:
     def get(client: ValueStateClient, name: str) -> Value:
-        known = KEPT.values.get((name, KEPT.key), UNKNOWN)
+        known: Value = KEPT.find(name)
         if known is not UNKNOWN:
-            return known  # type: ignore[return-value] # not the one object that is no value
+            return known
         value = spark(client, name)
-        if name not in KEPT.expiring and (value is None or is_plain(client.schema, value)):
+        if value is None or is_plain(client.schema, value):
             KEPT.put(name, value)
         return value
 
@@ -113,7 +141,7 @@ def _kept(spark: Callable[..., Value]) -> Callable[..., Value]:
 
 def _exists(spark: Callable[..., bool]) -> Callable[..., bool]:
     def exists(client: ValueStateClient, name: str) -> bool:
-        known = KEPT.values.get((name, KEPT.key), UNKNOWN)
+        known = KEPT.find(name)
         return bool(spark(client, name)) if known is UNKNOWN else known is not None
 
     return exists
@@ -121,9 +149,9 @@ def _exists(spark: Callable[..., bool]) -> Callable[..., bool]:
 
 def _updating(spark: Callable[..., None]) -> Callable[..., None]:
     def update(client: ValueStateClient, name: str, value: Any) -> None:  # noqa: ANN401 a row of any shape
-        KEPT.values.pop((name, KEPT.key), None)
+        KEPT.drop(name)
         spark(client, name, value)
-        if name not in KEPT.expiring and is_plain(client.schema, value):
+        if is_plain(client.schema, value):
             KEPT.put(name, tuple(value))
 
     return update
@@ -131,9 +159,8 @@ def _updating(spark: Callable[..., None]) -> Callable[..., None]:
 
 def _clearing(spark: Callable[..., None]) -> Callable[..., None]:
     def clear(client: ValueStateClient, name: str) -> None:
-        KEPT.values.pop((name, KEPT.key), None)
+        KEPT.drop(name)
         spark(client, name)
-        if name not in KEPT.expiring:
-            KEPT.put(name, None)
+        KEPT.put(name, None)
 
     return clear

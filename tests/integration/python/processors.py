@@ -112,3 +112,25 @@ class Keeper(StatefulProcessor):
 
     def close(self) -> None:
         pass
+
+
+class Index(StatefulProcessor):
+    """More calls for one row than a connection holds answers; takes over what an initial state brings."""
+
+    CALLS = 20_000
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self.places: Any = handle.getMapState("places", "place long", "text string")
+
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:  # noqa: ANN401, ARG002, N802, N803
+        self.places.updateValue((-1,), (initialState.text,))
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ANN401, ARG002, N802, N803
+        for row in rows:
+            for place in range(self.CALLS):
+                self.places.updateValue((place,), (row.text,))
+            first = self.places.getValue((-1,))[0] if self.places.containsKey((-1,)) else "nothing"
+            yield Row(key=str(key[0]), value=f"{first} {self.places.getValue((self.CALLS - 1,))[0]}")
+
+    def close(self) -> None:
+        pass

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812 as every PySpark program has it
 
 from headrace.local import Record
-from tests.integration.python.processors import OUTPUT, Alarm, Keeper, Running, Totals
+from tests.integration.python.processors import OUTPUT, Alarm, Index, Keeper, Running, Totals
 from tests.integration.streams import PATIENCE, await_epochs, run_micro_batches, start_real_time
 
 if TYPE_CHECKING:
@@ -122,3 +122,30 @@ def test_timers_fire_while_nothing_comes(bench: Bench) -> None:
         "round 2",
         "round 3",
     ]
+
+
+@pytest.mark.usefixtures("few_partitions")
+def test_a_row_may_need_many_calls(bench: Bench) -> None:
+    """More than may be posted before somebody reads the answers."""
+    source, sink = bench.kafka.topic("in"), bench.kafka.topic("out")
+    rows = grouped(bench.read(source)).groupBy("key").transformWithState(Index(), OUTPUT, "update", "none")
+    query = start_real_time(bench.write(rows, sink))
+    bench.kafka.produce(source, [Record(key=b"a", value=b"one"), Record(key=b"a", value=b"two")])
+    records = bench.kafka.read_until(sink, 2, timeout=PATIENCE)
+    assert [record.value for record in records] == [b"nothing one", b"nothing two"]
+    query.stop()
+
+
+@pytest.mark.usefixtures("few_partitions")
+def test_the_way_around_an_initial_state(bench: Bench) -> None:
+    """What its refusal advises: one run in micro-batch mode, then real time on the same checkpoint without it."""
+    source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out")
+    first = bench.spark.createDataFrame([("a", "before")], "key string, text string").groupBy("key")
+    bench.kafka.produce(source, [Record(key=b"a", value=b"one")])
+    keyed = grouped(bench.read(source)).groupBy("key")
+    run_micro_batches(bench.write(keyed.transformWithState(Index(), OUTPUT, "update", "none", first), sink))
+    query = start_real_time(bench.write(keyed.transformWithState(Index(), OUTPUT, "update", "none"), sink))
+    bench.kafka.produce(source, [Record(key=b"a", value=b"two")])
+    records = bench.kafka.read_until(sink, 2, timeout=PATIENCE)
+    assert [record.value for record in records] == [b"before one", b"before two"]
+    query.stop()

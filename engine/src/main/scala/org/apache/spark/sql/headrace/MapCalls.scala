@@ -42,8 +42,7 @@ final class MapCalls private (
       StructType(Seq(StructField("struct", input))),
       metrics,
       setup,
-      // Nobody can tell which batch such a function has answered.
-      new WorkerWatch(() => 0))
+      WorkerWatch.none)
     PromptRunners.started(() => runner.compute(batches, task.partitionId(), task)).flatMap { batch =>
       answered()
       check(batch)

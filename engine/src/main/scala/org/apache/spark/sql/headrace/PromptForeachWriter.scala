@@ -32,16 +32,14 @@ final class PromptForeachWriter private (function: PythonFunction, schema: Struc
   override def open(partitionId: Long, version: Long): Boolean = {
     val task = TaskContext.get()
     // Registered before those of the runner, so it runs after them: by then the connection to Python is closed.
-    task.addTaskCompletionListener[Unit](_ => thread.join())
+    task.addTaskCompletionListener[Unit](_ => if (thread != null) thread.join())
     EvaluatePython.registerPicklers()
     val setup = PythonSetup.of(SQLConf.get, artifacts, None)
     // Spark shows no numbers of this sink, so nobody reads these.
     val metrics = Map.empty[String, SQLMetric].withDefault(_ => new SQLMetric("sum"))
     val chain = Seq((ChainedPythonFunctions(Seq(function)), 0L))
-    // A writer answers nothing, so nobody can tell what it has done.
-    val watch = new WorkerWatch(() => 0)
     val none = Array(Array.empty[ArgumentMetadata])
-    def runner = new PromptPickleRunner(chain, none, metrics, setup, watch, WriterMark)
+    def runner = new PromptPickleRunner(chain, none, metrics, setup, WorkerWatch.none, WriterMark)
     val answers = PromptRunners.started(() => runner.compute(new Pickles, task.partitionId(), task))
     thread = TaskThread.start(s"headrace-foreach-${task.taskAttemptId()}", task) {
       // A writer answers nothing: this waits for its end, or for its error.

@@ -10,7 +10,8 @@ import scala.annotation.tailrec
 import scala.util.{Failure, Try}
 
 import org.apache.spark.{SparkEnv, TaskContext}
-import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType, PythonWorker, PythonWorkerHandle}
+import org.apache.spark.api.python.{BasePythonRunner, ChainedPythonFunctions, PythonEvalType, PythonWorker, PythonWorkerHandle}
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.execution.python.{ArrowPythonWithNamedArgumentRunner, PythonUDFWithNamedArgumentsRunner}
 import org.apache.spark.sql.execution.python.EvalPythonExec.ArgumentMetadata
@@ -62,6 +63,28 @@ private[sql] object PromptRunners {
     WorkerLauncher.of(SQLConf.get.pysparkWorkerPythonExecutable.getOrElse(funcs.head._1.funcs.head.pythonExec))
 }
 
+/** What our runners have in common. */
+private[sql] trait PromptRunner[IN, OUT] extends BasePythonRunner[IN, OUT] {
+  def watch: WorkerWatch
+
+  override protected val pipelinedEnabled: Boolean = true
+  // Spark's time for a silent worker: a stream without input is silent too. The watch has its own.
+  override val idleTimeoutSeconds: Long = 0
+
+  abstract override protected def newReaderIterator(
+      stream: DataInputStream,
+      writer: Writer,
+      startTime: Long,
+      env: SparkEnv,
+      worker: PythonWorker,
+      handle: Option[PythonWorkerHandle],
+      releasedOrClosed: AtomicBoolean,
+      context: TaskContext): Iterator[OUT] = {
+    watch.begin(handle, context)
+    super.newReaderIterator(stream, writer, startTime, env, worker, handle, releasedOrClosed, context)
+  }
+}
+
 private[headrace] final class PromptArrowRunner(
     funcs: Seq[(ChainedPythonFunctions, Long)],
     evalType: Int,
@@ -69,30 +92,15 @@ private[headrace] final class PromptArrowRunner(
     schema: StructType,
     metrics: Map[String, SQLMetric],
     setup: PythonSetup,
-    watch: WorkerWatch,
+    override val watch: WorkerWatch,
     // Spark's own constructor looks at it, when an ordinary value would not be there yet.
     override val bufferSize: Int = PromptRunners.SendFromBytes)
     extends ArrowPythonWithNamedArgumentRunner(
       funcs, evalType, arguments, schema, setup.timeZone, setup.largeVarTypes, setup.runnerConf, metrics, setup.artifacts,
-      setup.logged) {
-  override protected val pipelinedEnabled: Boolean = true
+      setup.logged)
+    with PromptRunner[Iterator[InternalRow], ColumnarBatch] {
   override val envVars: util.Map[String, String] = PromptRunners.environment(funcs, setup.logged)
   override val pythonExec: String = PromptRunners.launcher(funcs)
-  // A watch of ours looks after it.
-  override val idleTimeoutSeconds: Long = 0
-
-  override protected def newReaderIterator(
-      stream: DataInputStream,
-      writer: Writer,
-      startTime: Long,
-      env: SparkEnv,
-      worker: PythonWorker,
-      handle: Option[PythonWorkerHandle],
-      releasedOrClosed: AtomicBoolean,
-      context: TaskContext): Iterator[ColumnarBatch] = {
-    watch.begin(handle, context)
-    super.newReaderIterator(stream, writer, startTime, env, worker, handle, releasedOrClosed, context)
-  }
 }
 
 private[headrace] final class PromptPickleRunner(
@@ -100,26 +108,12 @@ private[headrace] final class PromptPickleRunner(
     arguments: Array[Array[ArgumentMetadata]],
     metrics: Map[String, SQLMetric],
     setup: PythonSetup,
-    watch: WorkerWatch,
+    override val watch: WorkerWatch,
     marks: Map[String, String] = Map.empty)
     extends PythonUDFWithNamedArgumentsRunner(
-      funcs, PythonEvalType.SQL_BATCHED_UDF, arguments, metrics, setup.artifacts, setup.logged) {
-  override protected val pipelinedEnabled: Boolean = true
+      funcs, PythonEvalType.SQL_BATCHED_UDF, arguments, metrics, setup.artifacts, setup.logged)
+    with PromptRunner[Array[Byte], Array[Byte]] {
   override val bufferSize: Int = PromptRunners.SendFromBytes
   override val envVars: util.Map[String, String] = PromptRunners.environment(funcs, setup.logged, marks)
   override val pythonExec: String = PromptRunners.launcher(funcs)
-  override val idleTimeoutSeconds: Long = 0
-
-  override protected def newReaderIterator(
-      stream: DataInputStream,
-      writer: Writer,
-      startTime: Long,
-      env: SparkEnv,
-      worker: PythonWorker,
-      handle: Option[PythonWorkerHandle],
-      releasedOrClosed: AtomicBoolean,
-      context: TaskContext): Iterator[Array[Byte]] = {
-    watch.begin(handle, context)
-    super.newReaderIterator(stream, writer, startTime, env, worker, handle, releasedOrClosed, context)
-  }
 }

@@ -30,7 +30,7 @@ final class WorkerWatch(heldNanos: () => Long) extends Logging {
   /** After how many seconds the worker was ended, if it was. */
   def killedAfter: Option[Long] = Option.when(killed)(longestSeconds)
 
-  private[headrace] def begin(handle: Option[PythonWorkerHandle], task: TaskContext): Unit = if (longestSeconds > 0) {
+  private[sql] def begin(handle: Option[PythonWorkerHandle], task: TaskContext): Unit = if (longestSeconds > 0) {
     worker = handle
     val tick = timer.scheduleWithFixedDelay(() => look(), TickMs, TickMs, TimeUnit.MILLISECONDS)
     task.addTaskCompletionListener[Unit](_ => tick.cancel(false): Unit)
@@ -47,7 +47,10 @@ final class WorkerWatch(heldNanos: () => Long) extends Logging {
     }
 }
 
-private object WorkerWatch {
+object WorkerWatch {
+  /** For functions of which nobody can tell what they have answered. */
+  def none: WorkerWatch = new WorkerWatch(() => 0)
+
   private val TickMs = 250L
   private lazy val timer = ThreadUtils.newDaemonSingleThreadScheduledExecutor("headrace-worker-watch")
 }

@@ -9,8 +9,9 @@ import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.execution.python.BasicPythonArrowInput
 import org.apache.spark.sql.execution.python.streaming.TransformWithStateInPySparkPythonBaseRunner
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.StatefulProcessorHandleImpl
-import org.apache.spark.sql.headrace.PromptRunners
+import org.apache.spark.sql.headrace.{PromptRunner, PromptRunners, WorkerWatch}
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.vectorized.ColumnarBatch
 
 /** What a task of a stateful processor is made of. */
 private[headrace] final case class ProcessorCall(
@@ -39,8 +40,9 @@ private[headrace] final class ProcessorRunner(
     extends TransformWithStateInPySparkPythonBaseRunner[Iterator[InternalRow]](
       call.functions, call.evalType, Array(call.arguments), call.schema, handle, call.timeZone, call.runnerConf,
       call.metrics, call.artifacts, call.keySchema, call.startedMs, call.watermarkMs)
-    with BasicPythonArrowInput {
-  override protected val pipelinedEnabled: Boolean = true
+    with BasicPythonArrowInput
+    with PromptRunner[Iterator[InternalRow], ColumnarBatch] {
+  override def watch: WorkerWatch = WorkerWatch.none
   override val envVars: util.Map[String, String] = PromptRunners.environment(call.functions, None)
   override val pythonExec: String = PromptRunners.launcher(call.functions)
 }
