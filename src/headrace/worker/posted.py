@@ -51,6 +51,8 @@ class Outbox:
     def __init__(self) -> None:
         self.is_posting = False
         self.unanswered = 0
+        # Goes in front of the next call, whichever that is.
+        self.first: Callable[[], None] | None = None
         # Spark's own way to read an answer without a value.
         self.read = Client._receive_proto_message  # noqa: SLF001 see above
 
@@ -74,17 +76,20 @@ def posting(call: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(call)
     def post(*arguments: Any) -> None:  # noqa: ANN401 as the call's
-        OUTBOX.is_posting = True
+        was_posting, OUTBOX.is_posting = OUTBOX.is_posting, True
         try:
             call(*arguments)
         finally:
-            OUTBOX.is_posting = False
+            OUTBOX.is_posting = was_posting
 
     return post
 
 
 def send(client: Client, message: bytes) -> None:
     """Writes a message; one that is posted stays in the buffer until somebody waits."""
+    if OUTBOX.first is not None:
+        first, OUTBOX.first = OUTBOX.first, None
+        first()
     # The version of the protocol, the length.
     client.sockfile.write(struct.pack(">ii", 0, len(message)) + message)
     if not OUTBOX.is_posting:
@@ -130,3 +135,4 @@ def forget() -> None:
     """Begins a task: what an earlier one posted is gone with its connection."""
     OUTBOX.is_posting = False
     OUTBOX.unanswered = 0
+    OUTBOX.first = None

@@ -17,6 +17,8 @@ from pyspark.accumulators import _accumulatorRegistry
 from pyspark.core.broadcast import _broadcastRegistry
 from pyspark.util import PythonEvalType
 
+from . import letters
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -58,12 +60,20 @@ def answering_at_once(read_udfs: Callable[..., Any], remembered: Remembered) -> 
             state.install()
             function, profiler, reader, writer = read_udfs(pickles, infos, eval_type, *settings)
             in_pandas = eval_type == PythonEvalType.SQL_TRANSFORM_WITH_STATE_PANDAS_UDF
-            function = state.by_batch(function, in_pandas=in_pandas)
+            desk = settings[1].get("headrace_values", None, lower_str=False)
+            function = state.by_batch(function, desk, in_pandas=in_pandas)
         else:
             remembered.is_on = True
             function, profiler, reader, writer = read_udfs(pickles, infos, eval_type, *settings)
+            if eval_type != PythonEvalType.SQL_BATCHED_UDF:
+                function = letters.minding(function, eval_type, large_types=settings[0].use_large_var_types)
         if eval_type == PythonEvalType.SQL_BATCHED_UDF:
-            return by_batch(function), profiler, reader.serializer, Flushing(writer.serializer)
+            function = (
+                letters.pickled_by_row(function)
+                if letters.are_on()
+                else letters.naming_the_row(by_batch(function), letters.Pickled)
+            )
+            return function, profiler, reader.serializer, Flushing(writer.serializer)
         writer._flush_per_batch = True  # noqa: SLF001 Spark's own worker sets it from outside too
         return function, profiler, reader, writer
 

@@ -33,6 +33,7 @@ from pyspark.sql.streaming.stateful_processor_util import (
 )
 
 from . import posted, values
+from .values import VALUES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -59,28 +60,50 @@ def clock(spark: Callable[..., tuple[int, int]]) -> Callable[..., tuple[int, int
     return get_timestamps
 
 
-def by_batch(function: Callable[..., Any], *, in_pandas: bool) -> Callable[..., Iterator[pa.RecordBatch]]:
-    """Turns Spark's function of a whole input into one that answers each batch."""
-    posted.forget()
-    values.KEPT.forget()
+def by_batch(
+    function: Callable[..., Any], desk: str | None, *, in_pandas: bool
+) -> Callable[..., Iterator[pa.RecordBatch]]:
+    """Turns Spark's function of a whole input into one that answers each batch.
+
+    Args:
+        function: Spark's.
+        desk: The socket at which the JVM takes and gives values.
+        in_pandas: Whether the processor is one of pandas frames.
+    """
     parts = inspect.getclosurevars(function).nonlocals
     processor = (PandasProcessor if in_pandas else RowProcessor)(function, parts)
+    posted.forget()
+    VALUES.begin(desk, processor.client.key_schema)
 
     def call(partition: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         looked = time.monotonic()
         for batch in batches:
-            answers = processor.rows(partition, batch) if batch.num_rows else []
+            answers = []
+            if batch.num_rows:
+                VALUES.fetch(keys_of(batch, parts["key_offsets"]))
+                answers = processor.rows(partition, batch)
             if processor.has_timers and time.monotonic() - looked >= BETWEEN_TIMERS_S:
                 answers += processor.step(Step.PROCESS_TIMER)
                 # Ready for rows again.
                 processor.client.set_handle_state(HandleState.INITIALIZED)
                 looked = time.monotonic()
             posted.finish(processor.client)
+            VALUES.flush()
             yield from joined(answers)
         yield from joined(processor.step(Step.PROCESS_TIMER))
+        # The epoch is committed once the answers end.
+        VALUES.finish()
         yield from joined(processor.step(Step.COMPLETE))
 
     return call
+
+
+def keys_of(batch: pa.RecordBatch, offsets: list[int]) -> set[tuple[Any, ...]]:
+    """Returns the keys of a batch; none if they cannot be told apart by their values."""
+    try:
+        return set(zip(*(batch.column(at).to_pylist() for at in offsets), strict=True))
+    except TypeError:
+        return set()
 
 
 class RowProcessor:

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of state are read from the JVM once in an epoch, and then from here.
+"""Values of state, many at a time: read from the JVM once in an epoch, written back when a batch of rows is done.
 
-Each update still goes to the JVM at once, in order, so what is committed is the JVM's. Only values are kept that come
-back from there as they went: plain fields whose Python types are those of the schema. State with a time to live is not
-kept, because it ends by the JVM's clock.
+Spark's client asks the JVM for each value, and waits. Here the values of all keys of a batch come in one message, those
+that a batch changes go in another, and nobody waits for the answer to that. State is durable when its epoch is
+committed, and an epoch is not committed before everything is written.
+
+Only values go this way that come back from the JVM as they went: plain fields whose Python types are those of the
+schema. Others, and state with a time to live, which ends by the JVM's clock, stay with Spark's own calls.
 
 Reaches into PySpark: ``ValueStateClient`` has one method for each call, ``StatefulProcessorApiClient.set_implicit_key``
 says whose values they are, and ``get_value_state`` which of them have a time to live.
@@ -12,155 +15,259 @@ says whose values they are, and ``get_value_state`` which of them have a time to
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, TypeAlias
+import pickle
+import socket
+import struct
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql.streaming.stateful_processor_api_client import StatefulProcessorApiClient as Client
 from pyspark.sql.streaming.value_state_client import ValueStateClient
 from pyspark.sql.types import BooleanType, DoubleType, IntegerType, LongType, StringType, StructType
 
+from . import posted
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-MOST = 100_000
+MOST_KNOWN = 100_000
 PLAIN: dict[type, type] = {LongType: int, IntegerType: int, DoubleType: float, StringType: str, BooleanType: bool}
+BITS = {LongType: 63, IntegerType: 31}
 
+Key: TypeAlias = tuple[Any, ...]
 Value: TypeAlias = tuple[Any, ...] | None
-
-
-UNKNOWN = object()
-
-
-class Kept:
-    """What this process knows of the state of its task."""
-
-    def __init__(self) -> None:
-        self._key: Any = None
-        self._values: dict[tuple[str, Any], Value] = {}
-        self._expiring: set[str] = set()
-
-    def of_key(self, key: Any) -> None:  # noqa: ANN401 of any type
-        """Says whose values come next. Of a key that cannot be looked up, nothing is kept."""
-        try:
-            hash(key)
-        except TypeError:
-            self._key = None
-        else:
-            self._key = key
-
-    def expires(self, name: str) -> None:
-        """Says that values of this name have a time to live."""
-        self._expiring.add(name)
-
-    def find(self, name: str) -> Any:  # noqa: ANN401 a value, or UNKNOWN
-        """Returns a value of the key, ``None`` where it has none, or ``UNKNOWN``."""
-        return UNKNOWN if self._key is None else self._values.get((name, self._key), UNKNOWN)
-
-    def put(self, name: str, value: Value) -> None:
-        """Keeps a value if it may be kept; when there are too many, begins anew."""
-        if self._key is None or name in self._expiring:
-            return
-        if len(self._values) >= MOST:
-            self._values.clear()
-        self._values[name, self._key] = value
-
-    def drop(self, name: str) -> None:
-        """Forgets a value of the key."""
-        self._values.pop((name, self._key), None)
-
-    def drop_all(self) -> None:
-        """Forgets all values."""
-        self._values.clear()
-
-    def forget(self) -> None:
-        """Begins a task: another may have changed the state since."""
-        self._key = None
-        self._values.clear()
-        self._expiring.clear()
-
-
-KEPT = Kept()
-
-
-@functools.cache
-def install() -> None:
-    """Puts what we keep between a processor and Spark's client, once in this process."""
-    Client.set_implicit_key = _noting_key(Client.set_implicit_key)  # type: ignore[method-assign]
-    Client.get_value_state = _noting_expiry(Client.get_value_state)  # type: ignore[method-assign]
-    Client.delete_if_exists = _dropping(Client.delete_if_exists)  # type: ignore[method-assign]
-    ValueStateClient.get = _kept(ValueStateClient.get)  # type: ignore[method-assign]
-    ValueStateClient.exists = _exists(ValueStateClient.exists)  # type: ignore[method-assign]
-    ValueStateClient.update = _updating(ValueStateClient.update)  # type: ignore[method-assign]
-    ValueStateClient.clear = _clearing(ValueStateClient.clear)  # type: ignore[method-assign]
 
 
 def is_plain(schema: StructType, value: tuple[Any, ...]) -> bool:
     """Says whether a value comes back from the JVM as it went."""
     fields = schema.fields
     return len(fields) == len(value) and all(
-        part is None or PLAIN.get(type(field.dataType)) is type(part) for field, part in zip(fields, value, strict=True)
+        part is None or (PLAIN.get(kind) is type(part) and (kind not in BITS or is_within(part, BITS[kind])))
+        for kind, part in zip((type(field.dataType) for field in fields), value, strict=True)
     )
 
 
+def is_within(number: int, bits: int) -> bool:
+    """Says whether a number fits into so many bits and a sign."""
+    return -(1 << bits) <= number < 1 << bits
+
+
+def has_plain_types(schema: StructType) -> bool:
+    """Says whether values of a schema can be plain."""
+    return all(type(field.dataType) in PLAIN for field in schema.fields)
+
+
+class Desk:
+    """The JVM's end for values: takes those that changed and gives those that are asked for, in one message.
+
+    Args:
+        path: Its socket.
+    """
+
+    def __init__(self, path: str) -> None:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.connect(path)
+        self._stream: IO[bytes] = connection.makefile("rwb")
+        self._has_posted = False
+
+    def post(self, message: tuple[Any, ...]) -> None:
+        """Sends a message whose answer can wait."""
+        self.settle()
+        body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+        self._stream.write(struct.pack(">i", len(body)) + body)
+        self._stream.flush()
+        self._has_posted = True
+
+    def ask(self, message: tuple[Any, ...]) -> list[Value]:
+        """Sends a message and waits for what was asked for."""
+        self.post(message)
+        return self.settle()
+
+    def settle(self) -> list[Value]:
+        """Waits for the answer to the last message; raises what went wrong there."""
+        if not self._has_posted:
+            return []
+        self._has_posted = False
+        (length,) = struct.unpack(">i", self._stream.read(4))
+        answer = pickle.loads(self._stream.read(length))  # noqa: S301 from our own JVM
+        if isinstance(answer, str):
+            message = f"Error in a call for state: {answer}"
+            raise PySparkRuntimeError(message)
+        return list(answer)
+
+
+class Values:
+    """The values of one task, as far as they are known here."""
+
+    def __init__(self) -> None:
+        self.begin(None, StructType())
+
+    def begin(self, path: str | None, key_schema: StructType) -> None:
+        """Begins a task: another may have changed the state since.
+
+        Args:
+            path: The socket of the JVM's end; without one, all calls are Spark's.
+            key_schema: Of the keys.
+        """
+        self._path = path if path and has_plain_types(key_schema) else None
+        self._desk: Desk | None = None
+        self._key_schema = key_schema
+        self._key: Key | None = None
+        self._known: dict[tuple[str, Key], Value] = {}
+        self._changed: dict[tuple[str, Key], Value] = {}
+        # The states that go this way, and those of them that the JVM has not heard of.
+        self._states: set[str] = set()
+        self._new: list[tuple[str, str]] = []
+
+    def add(self, name: str, schema: StructType) -> None:
+        """Takes charge of a state, if it can."""
+        if self._path is not None and has_plain_types(schema):
+            self._states.add(name)
+            self._new.append((name, schema.json()))
+
+    def of_key(self, key: Key) -> None:
+        """Says whose values come next."""
+        self._key = tuple(key) if self._path is not None and is_plain(self._key_schema, key) else None
+
+    def serves(self, name: str) -> bool:
+        """Says whether the values of a state, for the current key, go this way."""
+        return self._key is not None and name in self._states
+
+    def get(self, name: str) -> Value:
+        """Returns a value of the current key."""
+        assert self._key is not None
+        place = name, self._key
+        if place not in self._known:
+            self._fetch([place])
+        return self._known[place]
+
+    def put(self, name: str, value: Value) -> None:
+        """Changes a value of the current key, or takes it away."""
+        assert self._key is not None
+        self._known[name, self._key] = self._changed[name, self._key] = value
+
+    def fetch(self, keys: Iterable[Key]) -> None:
+        """Gets what is not known of the values of keys, in one message."""
+        plain = [key for key in keys if is_plain(self._key_schema, key)] if self._states else []
+        places = [(name, key) for name in self._states for key in plain if (name, key) not in self._known]
+        if places:
+            self._fetch(places)
+
+    def _fetch(self, places: list[tuple[str, Key]]) -> None:
+        if len(self._known) + len(places) > MOST_KNOWN:
+            # What has changed travels with the question, in front of it.
+            self._known.clear()
+        self._known.update(zip(places, self._ask(places), strict=True))
+
+    def flush(self) -> None:
+        """Sends what has changed."""
+        if self._changed:
+            self._connected().post(self._message([]))
+
+    def finish(self) -> None:
+        """Sends what has changed, and waits until the JVM has it."""
+        self.flush()
+        if self._desk is not None:
+            self._desk.settle()
+
+    def forget(self, state: str | None = None) -> None:
+        """Hands everything to the JVM, and a state back to Spark's calls."""
+        self.finish()
+        self._known.clear()
+        self._states.discard(state or "")
+
+    def _ask(self, places: list[tuple[str, Key]]) -> list[Value]:
+        return self._connected().ask(self._message(places))
+
+    def _message(self, places: list[tuple[str, Key]]) -> tuple[Any, ...]:
+        changes = [(name, key, value) for (name, key), value in self._changed.items()]
+        new, self._new = self._new, []
+        self._changed.clear()
+        return new, changes, places
+
+    def _connected(self) -> Desk:
+        if self._desk is None:
+            assert self._path is not None
+            self._desk = Desk(self._path)
+        return self._desk
+
+
+VALUES = Values()
+
+
+@functools.cache
+def install() -> None:
+    """Puts what we keep between a processor and Spark's client, once in this process."""
+    Client.set_implicit_key = _noting_key(Client.set_implicit_key)  # type: ignore[method-assign]
+    Client.get_value_state = _noting_state(Client.get_value_state)  # type: ignore[method-assign]
+    Client.delete_if_exists = _forgetting(Client.delete_if_exists)  # type: ignore[method-assign]
+    ValueStateClient.get = _get(ValueStateClient.get)  # type: ignore[method-assign]
+    ValueStateClient.exists = _exists(ValueStateClient.exists)  # type: ignore[method-assign]
+    ValueStateClient.update = _update(ValueStateClient.update)  # type: ignore[method-assign]
+    ValueStateClient.clear = _clear(ValueStateClient.clear)  # type: ignore[method-assign]
+
+
 def _noting_key(spark: Callable[..., None]) -> Callable[..., None]:
-    def set_implicit_key(client: Client, key: Any) -> None:  # noqa: ANN401 of any type
-        spark(client, key)
-        KEPT.of_key(key)
+    def set_implicit_key(client: Client, key: Key) -> None:
+        VALUES.of_key(key)
+        # The JVM is told when a call needs it, which may be never.
+        posted.OUTBOX.first = functools.partial(spark, client, key)
 
     return set_implicit_key
 
 
-def _noting_expiry(spark: Callable[..., None]) -> Callable[..., None]:
-    def get_value_state(client: Client, name: str, schema: Any, ttl_ms: int | None) -> None:  # noqa: ANN401
-        spark(client, name, schema, ttl_ms)
-        if ttl_ms is not None:
-            KEPT.expires(name)
+def _noting_state(spark: Callable[..., None]) -> Callable[..., None]:
+    def get_value_state(client: Client, name: str, schema: StructType | str, ttl_ms: int | None) -> None:
+        parsed = client._parse_string_schema(schema) if isinstance(schema, str) else schema  # noqa: SLF001 as Spark
+        spark(client, name, parsed, ttl_ms)
+        if ttl_ms is None:
+            VALUES.add(name, parsed)
 
     return get_value_state
 
 
-def _dropping(spark: Callable[..., None]) -> Callable[..., None]:
+def _forgetting(spark: Callable[..., None]) -> Callable[..., None]:
     def delete_if_exists(client: Client, name: str) -> None:
+        VALUES.forget(name)
         spark(client, name)
-        KEPT.drop_all()
 
     return delete_if_exists
 
 
-def _kept(spark: Callable[..., Value]) -> Callable[..., Value]:
+def _get(spark: Callable[..., Value]) -> Callable[..., Value]:
     def get(client: ValueStateClient, name: str) -> Value:
-        known: Value = KEPT.find(name)
-        if known is not UNKNOWN:
-            return known
-        value = spark(client, name)
-        if value is None or is_plain(client.schema, value):
-            KEPT.put(name, value)
-        return value
+        return VALUES.get(name) if VALUES.serves(name) else spark(client, name)
 
     return get
 
 
 def _exists(spark: Callable[..., bool]) -> Callable[..., bool]:
     def exists(client: ValueStateClient, name: str) -> bool:
-        known = KEPT.find(name)
-        return bool(spark(client, name)) if known is UNKNOWN else known is not None
+        return VALUES.get(name) is not None if VALUES.serves(name) else bool(spark(client, name))
 
     return exists
 
 
-def _updating(spark: Callable[..., None]) -> Callable[..., None]:
+def _update(spark: Callable[..., None]) -> Callable[..., None]:
     def update(client: ValueStateClient, name: str, value: Any) -> None:  # noqa: ANN401 a row of any shape
-        KEPT.drop(name)
-        spark(client, name, value)
-        if is_plain(client.schema, value):
-            KEPT.put(name, tuple(value))
+        if not VALUES.serves(name):
+            spark(client, name, value)
+        elif is_plain(client.schema, value):
+            VALUES.put(name, tuple(value))
+        else:
+            # What the JVM makes of it is read from there.
+            VALUES.forget()
+            spark(client, name, value)
+            posted.finish(client._stateful_processor_api_client)  # noqa: SLF001 the two ways must not cross
 
     return update
 
 
-def _clearing(spark: Callable[..., None]) -> Callable[..., None]:
+def _clear(spark: Callable[..., None]) -> Callable[..., None]:
     def clear(client: ValueStateClient, name: str) -> None:
-        KEPT.drop(name)
-        spark(client, name)
-        KEPT.put(name, None)
+        if VALUES.serves(name):
+            VALUES.put(name, None)
+        else:
+            spark(client, name)
 
     return clear

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package headrace.kafka
 
-import java.util.{EnumSet, Set => JSet}
+import java.util.{EnumSet, Map => JMap, Set => JSet}
+
+import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.connector.catalog.{SupportsRead, SupportsWrite, Table, TableCapability}
 import org.apache.spark.sql.connector.read.{Batch, Scan, ScanBuilder}
-import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
+import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, ReportsSinkMetrics}
 import org.apache.spark.sql.connector.write.{BatchWrite, LogicalWriteInfo, SupportsTruncate, Write, WriteBuilder}
 import org.apache.spark.sql.connector.write.streaming.StreamingWrite
 import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
@@ -16,7 +18,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 private[headrace] final class KafkaTable(options: CaseInsensitiveStringMap)
     extends Table
     with SupportsRead
-    with SupportsWrite {
+    with SupportsWrite
+    with ReportsSinkMetrics {
   // A read is refused in load() already, like Spark's connector does, if it can be recognised as one.
   if (SourceOptions.Strategies.exists(options.containsKey)) SourceOptions.parse(options): Unit
 
@@ -28,6 +31,11 @@ private[headrace] final class KafkaTable(options: CaseInsensitiveStringMap)
 
   /** Refuses rows that cannot be written here, before the query starts. */
   def checkWrite(rows: StructType): Unit = RowToRecord.check(rows, SinkOptions.parse(options).topic)
+
+  // One for all epochs, so that letters are counted from the start of the query.
+  private lazy val letters = DeadLetters.of(SinkOptions.parse(options))
+
+  override def metrics(): JMap[String, String] = letters.map("deadLetters" -> _.count.value.toString).toMap.asJava
 
   // Spark allows asynchronous progress tracking by the sink's name, and this one is on its list.
   override def name(): String = "KafkaTable"
@@ -50,7 +58,7 @@ private[headrace] final class KafkaTable(options: CaseInsensitiveStringMap)
     new WriteBuilder with SupportsTruncate with SupportsStreamingUpdateAsAppend {
       private val options = SinkOptions.parse(info.options())
 
-      override def build(): Write = new KafkaWrite(options, info.schema())
+      override def build(): Write = new KafkaWrite(options, info.schema(), letters)
 
       // Complete mode truncates before it writes; a topic keeps its history, as with Spark's connector.
       override def truncate(): WriteBuilder = this
@@ -71,12 +79,13 @@ private[kafka] final class KafkaScan(options: SourceOptions) extends Scan {
   override def columnarSupportMode(): Scan.ColumnarSupportMode = Scan.ColumnarSupportMode.UNSUPPORTED
 }
 
-private[kafka] final class KafkaWrite(options: SinkOptions, schema: StructType) extends Write {
+private[kafka] final class KafkaWrite(options: SinkOptions, schema: StructType, letters: => Option[DeadLetters])
+    extends Write {
   RowToRecord.check(schema, options.topic)
 
   override def description(): String = s"Kafka ${options.topic.getOrElse("by topic column")}"
 
   override def toBatch: BatchWrite = new KafkaBatchWrite(options, schema)
 
-  override def toStreaming: StreamingWrite = new KafkaStreamingWrite(options, schema)
+  override def toStreaming: StreamingWrite = new KafkaStreamingWrite(options, schema, letters)
 }

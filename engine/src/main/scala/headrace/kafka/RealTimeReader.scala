@@ -96,7 +96,7 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
 
   private def handOn(cursor: PartitionCursor): RecordStatus = {
     val record = cursor.take()
-    trail.set(Position.of(record, cursor))
+    trail.set(new Position(record, cursor.arrivedMs, cursor.arrivedNanos))
     row = toRow(record, cursor.topic)
     HasRecord
   }

@@ -6,7 +6,10 @@ import org.apache.kafka.common.serialization.ByteArraySerializer
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** A writer's options. */
-private[kafka] final case class SinkOptions(topic: Option[String], client: Map[String, String]) {
+private[kafka] final case class SinkOptions(
+    topic: Option[String],
+    deadLetterTopic: Option[String],
+    client: Map[String, String]) {
 
   def producer: Map[String, String] = SinkOptions.LatencyDefaults ++ client ++ Map(
     ProducerConfig.KEY_SERIALIZER_CLASS_CONFIG -> classOf[ByteArraySerializer].getName,
@@ -31,6 +34,7 @@ private[kafka] object SinkOptions {
     options.checkClient(ProducerConfig.configDef())
     // A column 'headers' is written with or without it, as Spark's connector does; a wrong value is still a mistake.
     options.boolean("includeHeaders", default = false): Unit
-    SinkOptions(options.get("topic").filter(_.nonEmpty), options.client)
+    SinkOptions(
+      options.get("topic").filter(_.nonEmpty), options.get("deadLetterTopic").filter(_.nonEmpty), options.client)
   }
 }

@@ -6,31 +6,21 @@ import org.apache.kafka.common.record.TimestampType
 
 /** Where and when a record entered: immutable, so it may wait in any queue beside its row.
   *
-  * @param createdMs the record's own timestamp
-  * @param createTime whether that timestamp is its producer's; false when the broker stamped it at arrival
+  * @param record as it was read, for whoever must give it back as it was
   * @param arrivedMs wall clock when the reader received it
   * @param arrivedNanos the same moment on this JVM's monotonic clock
   */
 private[headrace] final class Position(
-    val topic: String,
-    val partition: Int,
-    val offset: Long,
-    val createdMs: Long,
-    val createTime: Boolean,
+    val record: ConsumerRecord[Array[Byte], Array[Byte]],
     val arrivedMs: Long,
     val arrivedNanos: Long) {
-  override def toString: String = s"$topic-$partition@$offset"
-}
+  /** The record's own timestamp. */
+  def createdMs: Long = record.timestamp
 
-private[kafka] object Position {
-  def of(record: ConsumerRecord[Array[Byte], Array[Byte]], cursor: PartitionCursor): Position = new Position(
-    record.topic,
-    record.partition,
-    record.offset,
-    record.timestamp,
-    record.timestampType == TimestampType.CREATE_TIME,
-    cursor.arrivedMs,
-    cursor.arrivedNanos)
+  /** Whether that timestamp is its producer's; false when the broker stamped it at arrival. */
+  def createTime: Boolean = record.timestampType == TimestampType.CREATE_TIME
+
+  override def toString: String = s"${record.topic}-${record.partition}@${record.offset}"
 }
 
 /** The positions of the rows that pass one point of a task, in the order of the rows.

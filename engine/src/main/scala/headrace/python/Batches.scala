@@ -16,6 +16,7 @@ import org.apache.spark.sql.catalyst.InternalRow
   * @param arguments makes the row of a function's arguments
   * @param inStep whether each row gives one result, in order, so that results find their rows again
   * @param tickMs an empty batch is sent when nothing came for so long; 0 for never
+  * @param sending told of each row that is sent
   * @param longestWaitMs how long a batch waits for Python at most: a function may take several batches before its first
   *   answer, or never answer some
   */
@@ -24,7 +25,8 @@ private[python] final class Batches(
     arguments: InternalRow => InternalRow,
     inStep: Boolean,
     longestWaitMs: Long,
-    tickMs: Long = 0)
+    tickMs: Long = 0,
+    sending: Fed => Unit = Batches.Forgotten)
     extends Iterator[Iterator[InternalRow]] {
   import Batches._
 
@@ -62,6 +64,7 @@ private[python] final class Batches(
         rows += 1
         bytes += fed.row.getSizeInBytes
         if (inStep) withPython.add(fed)
+        sending(fed)
         arguments(fed.row)
       }
     }
@@ -87,6 +90,8 @@ private[python] final class Batches(
 }
 
 private[python] object Batches {
+  val Forgotten: Fed => Unit = _ => ()
+
   private final class Sent(val rows: Int, val nanos: Long)
 
   // One that Python works on and one that waits for it, so that Python never waits for us.

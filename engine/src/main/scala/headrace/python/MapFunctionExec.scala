@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package headrace.python
 
-import headrace.TaskScope
+import headrace.{HeadraceException, TaskScope}
+import headrace.kafka.DeadLetters
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
@@ -17,14 +18,16 @@ private[headrace] final case class MapFunctionExec(
     function: PythonUDF,
     output: Seq[Attribute],
     child: SparkPlan,
-    evalType: Int)
+    evalType: Int,
+    deadLetters: Option[DeadLetters])
     extends UnaryExecNode
     with PythonSQLMetrics {
 
   override def producedAttributes: AttributeSet = AttributeSet(output)
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val calls = MapCalls.of(function, output, child, evalType, pythonMetrics)
+    val calls = MapCalls.of(function, output, child, evalType, pythonMetrics, withErrors = deadLetters.isDefined)
+    val letters = deadLetters.map(Letters(_, Seq(function.name), child.schema, conf.sessionLocalTimeZone))
     val columns = output
     child.execute().mapPartitions { rows =>
       val task = TaskContext.get()
@@ -32,9 +35,14 @@ private[headrace] final case class MapFunctionExec(
       val before = TaskScope.of(task).readAhead().before
       new OnFirstUse(() => {
         val feed = new ThreadFeed(rows, before, task)
-        val batches = new Batches(feed, InternalRow(_), inStep = false, MapFunctionExec.LongestWaitMs)
-        val answers = calls.answers(batches, () => batches.answered(), task)
-        new Explained(answers, Seq(calls.name)).map(UnsafeProjection.create(columns, columns))
+        val unanswered = new Unanswered
+        val batches = new Batches(
+          feed, InternalRow(_), inStep = false, MapFunctionExec.LongestWaitMs,
+          sending = if (letters.isDefined) unanswered.add else Batches.Forgotten)
+        val answers = new Explained(calls.answers(batches, () => batches.answered(), task), Seq(calls.name))
+        letters.fold[Iterator[InternalRow]](answers)(letters =>
+          MapFunctionExec.answered(answers, columns.size, unanswered, letters.begin(task), calls.name))
+          .map(UnsafeProjection.create(columns, columns))
       })
     }
   }
@@ -45,4 +53,27 @@ private[headrace] final case class MapFunctionExec(
 private object MapFunctionExec {
   // A function that gives nothing for a batch holds up the one after the next so long, once.
   private val LongestWaitMs = 2L
+
+  /** The answers without the rows that say that the function failed. */
+  def answered(
+      answers: Iterator[InternalRow],
+      columns: Int,
+      unanswered: Unanswered,
+      letters: TaskLetters,
+      function: String): Iterator[InternalRow] = letters.without { answer =>
+    val rows = unanswered.take(answer.getInt(columns))
+    val failed = !answer.isNullAt(columns + 1)
+    if (failed) {
+      val error = answer.getUTF8String(columns + 1).toString
+      rows.getOrElse(throw tooManyRows(function, error)).foreach(letters.send(_, error))
+    }
+    failed
+  }(answers)
+
+  private def tooManyRows(function: String, error: String) = new HeadraceException(
+    "PYTHON_FUNCTION_FAILED",
+    s"Python function $function failed, and it had taken so many rows without an answer that they are not known any more: " +
+      "there is nothing to make dead letters of. The query has stopped; nothing is lost, and it continues from its " +
+      s"checkpoint. Correct the function or the data, then start the query again.\n$error",
+    Map("function" -> function))
 }

@@ -2,7 +2,7 @@
 package headrace.python
 
 import headrace.TaskScope
-import headrace.kafka.ReadAhead
+import headrace.kafka.{DeadLetters, ReadAhead}
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
@@ -20,7 +20,8 @@ private[headrace] final case class ScalarFunctionsExec(
     functions: Seq[PythonUDF],
     results: Seq[Attribute],
     child: SparkPlan,
-    evalType: Int)
+    evalType: Int,
+    deadLetters: Option[DeadLetters])
     extends UnaryExecNode
     with PythonSQLMetrics {
 
@@ -29,7 +30,8 @@ private[headrace] final case class ScalarFunctionsExec(
   override def producedAttributes: AttributeSet = AttributeSet(results)
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val calls = ScalarCalls.of(functions, results, child, evalType, pythonMetrics)
+    val calls = ScalarCalls.of(functions, results, child, evalType, pythonMetrics, withErrors = deadLetters.isDefined)
+    val letters = deadLetters.map(Letters(_, functions.map(_.name), child.schema, conf.sessionLocalTimeZone))
     val columns = output
     val isDirect = ScalarFunctionsExec.givesARowForEachRecord(child)
     child.execute().mapPartitions(
@@ -41,7 +43,7 @@ private[headrace] final case class ScalarFunctionsExec(
         val stand = scope.readAhead()
         new OnFirstUse(() => {
           val feed = if (isDirect) new DirectFeed(rows, scope) else new ThreadFeed(rows, stand.before, task)
-          ScalarFunctionsExec.rows(calls, feed, columns, stand, task)
+          ScalarFunctionsExec.rows(calls, feed, columns, stand, letters.map(_.begin(task)), task)
         })
       },
       preservesPartitioning = true)
@@ -65,16 +67,26 @@ private object ScalarFunctionsExec {
       feed: Feed,
       columns: Seq[Attribute],
       stand: ReadAhead,
+      letters: Option[TaskLetters],
       task: TaskContext): Iterator[InternalRow] = {
     val batches = new Batches(feed, calls.argumentsOf(task), inStep = true, LongestWaitMs)
     val watch = new WorkerWatch(() => batches.heldNanos)
     val answers = calls.answers(batches, () => batches.answered(), watch, task)
     val joined = new JoinedRow
     val whole = UnsafeProjection.create(columns, columns)
-    new Explained(answers, calls.names, () => batches.suspects, () => watch.killedAfter).map { answer =>
-      val fed = batches.oldest()
+    def joinedWith(fed: Fed, answer: InternalRow): InternalRow = {
       stand.follow(fed.position)
       whole(joined(fed.row, answer))
+    }
+    val explained = new Explained(answers, calls.names, () => batches.suspects, () => watch.killedAfter)
+    letters.fold[Iterator[InternalRow]](explained.map(joinedWith(batches.oldest(), _))) { letters =>
+      var fed: Fed = null
+      letters.without { answer =>
+        fed = batches.oldest()
+        val failed = !answer.isNullAt(calls.names.size)
+        if (failed) letters.send(fed, answer.getUTF8String(calls.names.size).toString)
+        failed
+      }(explained).map(joinedWith(fed, _))
     }
   }
 }

@@ -12,12 +12,15 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.execution.python.EvalPythonExec.ArgumentMetadata
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.{DataType, StructField, StructType}
+import org.apache.spark.sql.types.{DataType, IntegerType, StructField, StructType}
 import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch}
 
 /** Calls of a Python function that turns batches of rows into batches of other rows, through Spark's own workers.
   *
   * Reaches into Spark: `MapInBatchEvaluatorFactory` does the same, and there too whole rows travel as one column of structs.
+  *
+  * @param withErrors whether rows on which the function failed are answered too: two columns more say to how many rows a
+  *   row is the answer, and what the error was
   */
 final class MapCalls private (
     function: PythonUDF,
@@ -25,7 +28,8 @@ final class MapCalls private (
     results: Seq[Attribute],
     evalType: Int,
     metrics: Map[String, SQLMetric],
-    setup: PythonSetup)
+    setup: PythonSetup,
+    withErrors: Boolean)
     extends Serializable {
   def name: String = function.name
 
@@ -42,16 +46,23 @@ final class MapCalls private (
       StructType(Seq(StructField("struct", input))),
       metrics,
       setup,
-      WorkerWatch.none)
+      WorkerWatch.none,
+      marks)
     PromptRunners.started(() => runner.compute(batches, task.partitionId(), task)).flatMap { batch =>
       answered()
       check(batch)
       val struct = batch.column(0).asInstanceOf[ArrowColumnVector]
-      val flat = new ColumnarBatch(results.indices.map(struct.getChild).toArray)
+      // How many rows these are the answer to, and the error.
+      val behind = (1 until batch.numCols()).map(batch.column)
+      val flat = new ColumnarBatch((results.indices.map(struct.getChild) ++ behind).toArray)
       flat.setNumRows(batch.numRows())
       flat.rowIterator.asScala
     }
   }
+
+  private def marks: Map[String, String] =
+    if (withErrors) PromptRunners.withErrors(new StructType().add("rows", function.dataType).add("taken", IntegerType))
+    else Map.empty
 
   private def check(batch: ColumnarBatch): Unit = {
     val found = batch.column(0).dataType()
@@ -71,6 +82,7 @@ object MapCalls {
       results: Seq[Attribute],
       child: SparkPlan,
       evalType: Int,
-      metrics: Map[String, SQLMetric]): MapCalls =
-    new MapCalls(function, child.schema, results, evalType, metrics, PythonSetup.of(child))
+      metrics: Map[String, SQLMetric],
+      withErrors: Boolean): MapCalls =
+    new MapCalls(function, child.schema, results, evalType, metrics, PythonSetup.of(child), withErrors)
 }

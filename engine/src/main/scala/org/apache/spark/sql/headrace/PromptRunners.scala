@@ -29,6 +29,9 @@ private[sql] object PromptRunners {
   val SendFromBytes = 4
   private val MostRetries = 64
 
+  /** Asks the worker for the errors of rows as a column behind its answers, whose schema this is. */
+  def withErrors(answers: StructType): Map[String, String] = Map("HEADRACE_DEAD_LETTERS" -> answers.json)
+
   /** The environment of a worker. With Spark's own mark for runners that receive while they send, Spark would start a
     * reading thread inside the worker, and a worker whose function fails then waits five seconds for that thread before
     * it says so.
@@ -93,13 +96,14 @@ private[headrace] final class PromptArrowRunner(
     metrics: Map[String, SQLMetric],
     setup: PythonSetup,
     override val watch: WorkerWatch,
+    marks: Map[String, String],
     // Spark's own constructor looks at it, when an ordinary value would not be there yet.
     override val bufferSize: Int = PromptRunners.SendFromBytes)
     extends ArrowPythonWithNamedArgumentRunner(
       funcs, evalType, arguments, schema, setup.timeZone, setup.largeVarTypes, setup.runnerConf, metrics, setup.artifacts,
       setup.logged)
     with PromptRunner[Iterator[InternalRow], ColumnarBatch] {
-  override val envVars: util.Map[String, String] = PromptRunners.environment(funcs, setup.logged)
+  override val envVars: util.Map[String, String] = PromptRunners.environment(funcs, setup.logged, marks)
   override val pythonExec: String = PromptRunners.launcher(funcs)
 }
 

@@ -15,8 +15,9 @@ import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.execution.python.{ArrowPythonRunner, BatchEvalPythonExec, EvaluatePython}
 import org.apache.spark.sql.execution.python.EvalPythonExec.ArgumentMetadata
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.{StructField, StructType, UserDefinedType}
+import org.apache.spark.sql.types.{DataType, StructField, StructType, UserDefinedType}
 import org.apache.spark.sql.types.DataType.equalsIgnoreCompatibleCollation
+import org.apache.spark.unsafe.types.UTF8String
 
 /** Calls of Python functions that give one value for each row, through Spark's own workers and their protocol.
   *
@@ -26,6 +27,7 @@ import org.apache.spark.sql.types.DataType.equalsIgnoreCompatibleCollation
   *
   * @param input the columns that the arguments are made of
   * @param results the columns that the functions fill
+  * @param withErrors whether a row whose function failed is answered too, with the error in one more column
   */
 final class ScalarCalls private (
     functions: Seq[PythonUDF],
@@ -33,7 +35,8 @@ final class ScalarCalls private (
     results: Seq[Attribute],
     evalType: Int,
     metrics: Map[String, SQLMetric],
-    setup: PythonSetup)
+    setup: PythonSetup,
+    withErrors: Boolean)
     extends Serializable {
   @transient private lazy val arguments = new Arguments(functions)
 
@@ -65,17 +68,24 @@ final class ScalarCalls private (
       answered: () => Unit,
       watch: WorkerWatch,
       task: TaskContext): Iterator[InternalRow] = {
-    val wanted = results.map(_.dataType.transformRecursively { case udt: UserDefinedType[_] => udt.sqlType })
+    val wanted = results.map(plain)
     def runner =
-      new PromptArrowRunner(arguments.chains, evalType, arguments.metadata, arguments.schema, metrics, setup, watch)
+      new PromptArrowRunner(arguments.chains, evalType, arguments.metadata, arguments.schema, metrics, setup, watch, marks)
     PromptRunners.started(() => runner.compute(batches, task.partitionId(), task)).flatMap { batch =>
       answered()
-      val found = (0 until batch.numCols()).map(batch.column(_).dataType())
+      val found = (0 until (if (withErrors) results.size else batch.numCols())).map(batch.column(_).dataType())
       if (!equalsIgnoreCompatibleCollation(wanted, found))
         throw QueryExecutionErrors.arrowDataTypeMismatchError("pandas_udf()", wanted, found)
       batch.rowIterator.asScala
     }
   }
+
+  private def plain(result: Attribute): DataType =
+    result.dataType.transformRecursively { case udt: UserDefinedType[_] => udt.sqlType }
+
+  private def marks: Map[String, String] =
+    if (withErrors) PromptRunners.withErrors(StructType(results.map(column => StructField(column.name, plain(column)))))
+    else Map.empty
 
   private def pickled(
       batches: Iterator[Iterator[InternalRow]],
@@ -85,12 +95,20 @@ final class ScalarCalls private (
     EvaluatePython.registerPicklers()
     val pickles =
       batches.flatMap(BatchEvalPythonExec.getInputIterator(_, arguments.schema, Int.MaxValue, setup.binaryAsBytes))
-    def runner = new PromptPickleRunner(arguments.chains, arguments.metadata, metrics, setup, watch)
+    def runner = new PromptPickleRunner(arguments.chains, arguments.metadata, metrics, setup, watch, marks)
     val unpickler = new Unpickler
     val one = new GenericInternalRow(1)
+    val error = new GenericInternalRow(1)
+    val both = new JoinedRow
     val single = functions.size == 1
+    val nothing = new GenericInternalRow(functions.size)
     val fromPython = EvaluatePython.makeFromJava(
       if (single) functions.head.dataType else StructType(functions.map(f => StructField("", f.dataType, f.nullable))))
+    def row(result: Any): InternalRow =
+      if (single) {
+        one(0) = fromPython(result)
+        one
+      } else fromPython(result).asInstanceOf[InternalRow]
     PromptRunners.started(() => runner.compute(pickles, task.partitionId(), task))
       .flatMap { pickle =>
         answered()
@@ -98,10 +116,11 @@ final class ScalarCalls private (
       }
       .map { result =>
         metrics("pythonNumRowsReceived") += 1
-        if (single) {
-          one(0) = fromPython(result)
-          one
-        } else fromPython(result).asInstanceOf[InternalRow]
+        if (withErrors) {
+          val Array(value, cause) = result.asInstanceOf[Array[Any]]
+          error(0) = Option(cause).map(text => UTF8String.fromString(text.toString)).orNull
+          both(if (cause == null) row(value) else nothing, error)
+        } else row(result)
       }
   }
 }
@@ -116,8 +135,9 @@ object ScalarCalls {
       results: Seq[Attribute],
       child: SparkPlan,
       evalType: Int,
-      metrics: Map[String, SQLMetric]): ScalarCalls =
-    new ScalarCalls(functions, child.output, results, evalType, metrics, PythonSetup.of(child))
+      metrics: Map[String, SQLMetric],
+      withErrors: Boolean): ScalarCalls =
+    new ScalarCalls(functions, child.output, results, evalType, metrics, PythonSetup.of(child), withErrors)
 }
 
 /** What Spark's workers are told, read on the driver. */

@@ -2,7 +2,7 @@
 package org.apache.spark.sql.execution.python.headrace
 
 import java.lang.reflect.{InvocationHandler, InvocationTargetException, Method, Proxy}
-import java.util.concurrent.locks.ReentrantReadWriteLock
+import java.util.concurrent.locks.ReentrantLock
 
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.execution.streaming.state.StateStore
@@ -10,7 +10,8 @@ import org.apache.spark.sql.execution.streaming.state.StateStore
 /** A state store that nobody can use any more once its task is about to end.
   *
   * Python asks for state through a server with a thread of its own, and a worker may still ask when its task has failed.
-  * Spark then closes the store beneath it, and a use of RocksDB after that takes the whole JVM with it.
+  * Spark then closes the store beneath it, and a use of RocksDB after that takes the whole JVM with it. Nor may two use it
+  * at once: values have a server of their own.
   */
 private[headrace] object GuardedStore {
   def of(store: StateStore, task: TaskContext): StateStore = {
@@ -24,7 +25,7 @@ private[headrace] object GuardedStore {
     kind.cast(Proxy.newProxyInstance(kind.getClassLoader, Array(kind), guard))
 
   private final class Guard(store: StateStore) extends InvocationHandler {
-    private val lock = new ReentrantReadWriteLock
+    private val lock = new ReentrantLock
     private var closed = false
 
     override def invoke(self: Object, method: Method, arguments: Array[Object]): Object =
@@ -38,11 +39,11 @@ private[headrace] object GuardedStore {
       }
 
     private def guarded[T](work: => T): T = {
-      lock.readLock().lock()
+      lock.lock()
       try {
         if (closed) throw new IllegalStateException("the task of this state has ended")
         work
-      } finally lock.readLock().unlock()
+      } finally lock.unlock()
     }
 
     private def call(target: Object, method: Method, arguments: Array[Object]): Object =
@@ -50,9 +51,9 @@ private[headrace] object GuardedStore {
       catch { case wrapped: InvocationTargetException => throw wrapped.getCause }
 
     def close(): Unit = {
-      lock.writeLock().lock()
+      lock.lock()
       try closed = true
-      finally lock.writeLock().unlock()
+      finally lock.unlock()
     }
   }
 }

@@ -141,8 +141,9 @@ private[sql] final class ProcessorExec(
       case Some(predicate) if timeMode == TimeMode.EventTime() => applyRemovingRowsOlderThanWatermark(rows, predicate)
       case _ => rows
     }
+    val guarded = GuardedStore.of(store, task)
     val handle = new StatefulProcessorHandleImpl(
-      GuardedStore.of(store, task),
+      guarded,
       getStateInfo.queryRunId,
       ExpressionEncoder(keySchema).resolveAndBind().asInstanceOf[ExpressionEncoder[Any]],
       timeMode,
@@ -151,6 +152,7 @@ private[sql] final class ProcessorExec(
       prevBatchTimestampMs,
       metrics,
       Some(() => System.currentTimeMillis()))
+    val values = new ValueDesk(guarded, keySchema, metrics, task)
     val whole = UnsafeProjection.create(output, output)
     val answers = ProcessorRows(
       inTime,
@@ -158,7 +160,7 @@ private[sql] final class ProcessorExec(
       functionExpr.asInstanceOf[PythonUDF].name,
       hasTimers = timeMode == TimeMode.ProcessingTime(),
       task) { (batches, answered) =>
-      def runner = new ProcessorRunner(call, handle)
+      def runner = new ProcessorRunner(call, handle, values.path)
       PromptRunners.started(() => runner.compute(batches, task.partitionId(), task)).flatMap { batch =>
         answered()
         flat(batch).rowIterator.asScala

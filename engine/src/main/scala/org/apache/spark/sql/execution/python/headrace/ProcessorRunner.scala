@@ -35,6 +35,7 @@ private[headrace] final case class ProcessorCall(
 private[headrace] final class ProcessorRunner(
     call: ProcessorCall,
     handle: StatefulProcessorHandleImpl,
+    values: String,
     // Spark's own constructor looks at it, when an ordinary value would not be there yet.
     override val bufferSize: Int = PromptRunners.SendFromBytes)
     extends TransformWithStateInPySparkPythonBaseRunner[Iterator[InternalRow]](
@@ -42,6 +43,8 @@ private[headrace] final class ProcessorRunner(
       call.metrics, call.artifacts, call.keySchema, call.startedMs, call.watermarkMs)
     with BasicPythonArrowInput
     with PromptRunner[Iterator[InternalRow], ColumnarBatch] {
+  override protected def evalConf: Map[String, String] = super.evalConf + ("headrace_values" -> values)
+
   override def watch: WorkerWatch = WorkerWatch.none
   override val envVars: util.Map[String, String] = PromptRunners.environment(call.functions, None)
   override val pythonExec: String = PromptRunners.launcher(call.functions)

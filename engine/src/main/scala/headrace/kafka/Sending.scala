@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+package headrace.kafka
+
+import headrace.{EpochSignal, HeadraceException, TaskScope}
+import org.apache.kafka.clients.producer.{Callback, ProducerRecord, RecordMetadata}
+import org.apache.spark.TaskContext
+
+/** Records on their way to the brokers: each is sent at once; the acknowledgements are waited for at the end of the epoch.
+  *
+  * @param task none where rows are written outside of one
+  */
+private[kafka] final class Sending(settings: Map[String, String], task: Option[TaskContext]) {
+  private val scope = task.map(TaskScope.of)
+  private val producer = ProducerPool.acquire(settings)
+  @volatile private var failure: Throwable = _
+
+  private val sent: Callback = (_: RecordMetadata, cause: Exception) => if (cause != null && failure == null) fail(cause)
+
+  def send(record: ProducerRecord[Array[Byte], Array[Byte]]): Unit = {
+    if (failure != null) throw failure
+    producer.send(record, sent): Unit
+  }
+
+  /** Called on the producer's thread. The task is told wherever it waits: its own reader through the scope, and the readers
+    * before a shuffle by ending the epoch, so that it does not take another record to notice.
+    */
+  private def fail(cause: Throwable): Unit = {
+    failure = new HeadraceException(
+      "KAFKA_WRITE_FAILED",
+      s"A record could not be written to Kafka (${cause.getMessage}). The epoch fails; it is not committed, and its " +
+        "records are read again at the next start. Check the brokers, the topic and the kafka.* options of the sink.",
+      Map("cause" -> cause.getClass.getName),
+      cause)
+    scope.foreach(_.sinkFailed(failure))
+    for {
+      running <- task
+      run <- Option(running.getLocalProperty(EpochPlanner.RunProperty))
+      epoch <- Option(running.getLocalProperty(EpochPlanner.EpochProperty)).flatMap(_.toLongOption)
+    } EpochSignal.end(run, epoch)
+  }
+
+  /** Waits until all that was sent is acknowledged. */
+  def finish(): Unit = {
+    // Spark discards what a killed task commits, so a stop need not wait for the brokers.
+    if (!task.exists(_.isInterrupted())) producer.flush()
+    if (failure != null) throw failure
+  }
+
+  def close(): Unit = ProducerPool.release(settings, producer, failed = failure != null)
+}

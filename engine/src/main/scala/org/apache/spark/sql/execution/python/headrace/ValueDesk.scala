@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.apache.spark.sql.execution.python.headrace
+
+import java.io.{BufferedInputStream, BufferedOutputStream, DataInputStream, DataOutputStream, EOFException}
+import java.net.{StandardProtocolFamily, UnixDomainSocketAddress}
+import java.nio.channels.{Channels, ClosedChannelException, ServerSocketChannel}
+import java.nio.file.Files
+import java.util.{ArrayList => JArrayList, List => JList}
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import net.razorvine.pickle.{Pickler, Unpickler}
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.execution.python.EvaluatePython
+import org.apache.spark.sql.execution.streaming.state.StateStore
+import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Takes and gives values of state, many at a time, beside Spark's own server, which does so one by one.
+  *
+  * A message names states that are new here, then values that have changed, then keys whose values are wanted. What is
+  * stored is what `ValueStateImpl` stores, under the same key and name: the checkpoint does not show who wrote it.
+  *
+  * Reaches into Spark: `ValueStateImpl` keeps a value as a row of its schema under a row of the key's, in the column family
+  * of the state's name.
+  */
+private[headrace] final class ValueDesk(
+    store: StateStore,
+    keySchema: StructType,
+    metrics: Map[String, SQLMetric],
+    task: TaskContext) {
+  import ValueDesk._
+
+  private val folder = Files.createTempDirectory("headrace-")
+  private val listening = ServerSocketChannel.open(StandardProtocolFamily.UNIX)
+
+  /** Where Python finds it. */
+  val path: String = folder.resolve("values").toString
+
+  private val states = mutable.HashMap.empty[String, Rows]
+  private val keys = new Rows(keySchema)
+  private val unpickler = new Unpickler
+  private val pickler = new Pickler(false)
+
+  listening.bind(UnixDomainSocketAddress.of(path), 1)
+
+  private val thread = new Thread(() => serve(), s"headrace-values-${task.taskAttemptId()}")
+  thread.setDaemon(true)
+  thread.start()
+
+  task.addTaskCompletionListener[Unit] { _ =>
+    // Interrupts the thread wherever it waits, and closes its connection.
+    listening.close()
+    thread.interrupt()
+    thread.join()
+    Files.deleteIfExists(folder.resolve("values"))
+    Files.deleteIfExists(folder): Unit
+  }
+
+  private def serve(): Unit =
+    try {
+      val channel = listening.accept()
+      try {
+        val in = new DataInputStream(new BufferedInputStream(Channels.newInputStream(channel)))
+        val out = new DataOutputStream(new BufferedOutputStream(Channels.newOutputStream(channel)))
+        while (true) {
+          val message = new Array[Byte](in.readInt())
+          in.readFully(message)
+          val answer = pickler.dumps(answerTo(message))
+          out.writeInt(answer.length)
+          out.write(answer)
+          out.flush()
+        }
+      } finally channel.close()
+    } catch {
+      // Python has ended, or the task.
+      case _: EOFException | _: ClosedChannelException => ()
+    }
+
+  /** What was asked for; a text says what went wrong. */
+  private def answerTo(message: Array[Byte]): Object =
+    try {
+      val Array(added, changed, wanted) = unpickler.loads(message).asInstanceOf[Array[Object]]
+      tuples(added).foreach { case Array(name: String, schema: String) =>
+        states(name) = new Rows(DataType.fromJson(schema).asInstanceOf[StructType])
+      }
+      tuples(changed).foreach { case Array(name: String, key, value) => change(name, key, value) }
+      val values = new JArrayList[Object]()
+      tuples(wanted).foreach { case Array(name: String, key) =>
+        values.add(states(name).toPython(store.get(keys.toRow(key), name)))
+      }
+      values
+    } catch { case NonFatal(cause) => Option(cause.getMessage).getOrElse(cause.toString) }
+
+  private def change(name: String, key: Object, value: Object): Unit =
+    if (value == null) {
+      store.remove(keys.toRow(key), name)
+      metrics("numRemovedStateRows") += 1
+    } else {
+      store.put(keys.toRow(key), states(name).toRow(value), name)
+      metrics("numUpdatedStateRows") += 1
+    }
+}
+
+private object ValueDesk {
+  private def tuples(list: Object): Iterator[Array[Object]] =
+    list.asInstanceOf[JList[Array[Object]]].asScala.iterator
+
+  /** Rows of one schema, from and to Python. */
+  private final class Rows(schema: StructType) {
+    private val fromPython = EvaluatePython.makeFromJava(schema)
+    private val project = UnsafeProjection.create(schema)
+    private val types = schema.map(_.dataType).toArray
+
+    def toRow(value: Object): UnsafeRow = project(fromPython(value).asInstanceOf[InternalRow])
+
+    def toPython(row: UnsafeRow): Object =
+      if (row == null) null
+      else Array.tabulate[Object](types.length)(at =>
+        row.get(at, types(at)) match {
+          case text: UTF8String => text.toString
+          case other => other
+        })
+  }
+}
