@@ -18,7 +18,7 @@ import functools
 import pickle
 import socket
 import struct
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql.streaming.stateful_processor_api_client import StatefulProcessorApiClient as Client
@@ -47,7 +47,7 @@ def is_plain(schema: StructType, value: tuple[Any, ...]) -> bool:
     )
 
 
-def is_within(number: int, bits: int) -> bool:
+def is_within(number: Any, bits: int) -> bool:  # noqa: ANN401 an int, as its caller knows
     """Says whether a number fits into so many bits and a sign."""
     return -(1 << bits) <= number < 1 << bits
 
@@ -67,7 +67,7 @@ class Desk:
     def __init__(self, path: str) -> None:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.connect(path)
-        self._stream: IO[bytes] = connection.makefile("rwb")
+        self._stream = connection.makefile("rwb")
         self._has_posted = False
 
     def post(self, message: tuple[Any, ...]) -> None:

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator  # noqa: TC003 PySpark reads the hints of functions
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F  # noqa: N812 as every PySpark program has it
 
 from headrace.local import Record
@@ -17,7 +19,7 @@ from tests.integration.python.functions import VECTORISED
 from tests.integration.streams import PATIENCE, await_epochs, run_micro_batches, start_real_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming import DataStreamWriter
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 # Hints that have nothing to do with pandas or Arrow.
 pytestmark = pytest.mark.filterwarnings("ignore:Cannot infer the eval type from type hints")
 
-VALUES = [f"bad {number}" if number % 50 == 7 else f"fine {number}" for number in range(200)]  # noqa: PLR2004
+VALUES = [f"bad {number}" if number % 50 == 7 else f"fine {number}" for number in range(200)]
 BAD = {value.encode() for value in VALUES if value.startswith("bad")}
 
 
@@ -107,16 +109,17 @@ def test_records_that_break_a_function_become_letters(bench: Bench, form: str) -
     headers = (("trace", b"17"),)
     sent = [Record(key=b"k", value=value.encode(), headers=headers) for value in VALUES]
     bench.kafka.produce(source, sent)
-    query = start_real_time(with_letters(bench, (BY_ROW | BY_BATCH)[form](with_text(bench.read(source))), sink, letters))
+    query = start_real_time(
+        with_letters(bench, (BY_ROW | BY_BATCH)[form](with_text(bench.read(source))), sink, letters)
+    )
     eventually(lambda: len(bench.kafka.read(sink)) + len(bench.kafka.read(letters)) >= len(VALUES), PATIENCE)
     # Alone in its batch, and nothing comes behind it.
     bench.kafka.produce(source, [Record(value=b"bad last")])
-    written = bench.kafka.read_until(
-        letters, lambda records: b"bad last" in values_of(records), timeout=PATIENCE
-    )
+    bench.kafka.read_until(letters, lambda records: b"bad last" in values_of(records), timeout=PATIENCE)
     bench.kafka.produce(source, ["fine last"])
     bench.kafka.read_until(sink, lambda records: b"FINE LAST" in values_of(records), timeout=PATIENCE)
     query.stop()
+    written = bench.kafka.read(letters)
     dead = {value for value in values_of(written) if value is not None}
     if form in BY_ROW:
         assert dead == {*BAD, b"bad last"}
@@ -124,10 +127,9 @@ def test_records_that_break_a_function_become_letters(bench: Bench, form: str) -
     fine = [value.encode().upper() for value in VALUES if value.encode() not in dead]
     assert values_of(bench.kafka.read(sink)) == [*fine, b"FINE LAST"]
     for letter in written:
-        if form not in ("mapInPandas", "mapInArrow") or letter.value in BAD:
-            assert f"{header(letter, 'topic')}-{header(letter, 'partition')}" == f"{source}-0"
-            assert letter.value == [*(record.value for record in sent), b"bad last"][int(header(letter, "offset"))]
-        assert "Error" in header(letter, "error")
+        assert f"{header(letter, 'topic')}-{header(letter, 'partition')}" == f"{source}-0"
+        assert letter.value == [*(record.value for record in sent), b"bad last"][int(header(letter, "offset"))]
+        assert header(letter, "error").startswith("Traceback")
     first = next(letter for letter in written if letter.value == b"bad 7")
     assert first.key == b"k"
     assert first.headers[0] == headers[0]
@@ -137,7 +139,7 @@ def test_behind_a_shuffle_a_letter_holds_the_row(bench: Bench) -> None:
     source, sink, letters = bench.kafka.topic("in"), bench.kafka.topic("out"), bench.kafka.topic("dead")
 
     def picky(count: int) -> str:
-        if count == 2:  # noqa: PLR2004
+        if count == 2:
             message = "two is too many"
             raise ValueError(message)
         return str(count)
@@ -145,14 +147,16 @@ def test_behind_a_shuffle_a_letter_holds_the_row(bench: Bench) -> None:
     counts = bench.read(source).groupBy(F.col("key").cast("string").alias("card")).count()
     rows = counts.select("card", F.udf(picky)("count").alias("value")).select("value")
     query = start_real_time(with_letters(bench, rows, sink, letters))
-    bench.kafka.produce(source, [Record(key=b"a", value=b"1"), Record(key=b"a", value=b"2"), Record(key=b"a", value=b"3")])
+    bench.kafka.produce(
+        source, [Record(key=b"a", value=b"1"), Record(key=b"a", value=b"2"), Record(key=b"a", value=b"3")]
+    )
     (letter,) = bench.kafka.read_until(letters, 1, timeout=PATIENCE)
     bench.kafka.read_until(sink, 2, timeout=PATIENCE)
     query.stop()
     assert bench.kafka.values(sink) == [b"1", b"3"]
     assert letter.value is not None
     row: dict[str, Any] = json.loads(letter.value)
-    assert row["count"] == 2  # noqa: PLR2004
+    assert 2 in row.values(), row
     assert "two is too many" in header(letter, "error")
     assert header(letter, "function") == "picky"
 
@@ -167,7 +171,9 @@ def test_before_a_shuffle_letters_are_counted_with_the_epoch(bench: Bench) -> No
     bench.kafka.read_until(letters, 2, timeout=PATIENCE)
     bench.kafka.read_until(sink, 1, timeout=PATIENCE)
     await_epochs(query, 1)
-    eventually(lambda: query.lastProgress is not None and query.lastProgress.sink.metrics == {"deadLetters": "2"}, PATIENCE)
+    eventually(
+        lambda: query.lastProgress is not None and query.lastProgress.sink.metrics == {"deadLetters": "2"}, PATIENCE
+    )
     query.stop()
 
 
@@ -185,7 +191,7 @@ def test_in_micro_batch_mode_a_function_that_fails_still_stops_the_query(bench: 
     source, sink, letters = bench.kafka.topic("in"), bench.kafka.topic("out"), bench.kafka.topic("dead")
     bench.kafka.produce(source, ["bad"])
     rows = with_text(bench.read(source)).select(F.udf(shouted)("text").alias("value"))
-    with pytest.raises(AssertionError, match="cannot shout bad"):
+    with pytest.raises(StreamingQueryException, match="cannot shout bad"):
         run_micro_batches(with_letters(bench, rows, sink, letters))
     assert bench.kafka.read(letters) == []
 

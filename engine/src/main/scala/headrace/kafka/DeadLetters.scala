@@ -28,7 +28,7 @@ private[headrace] final case class DeadLetters(topic: String, producer: Map[Stri
 }
 
 private[headrace] object DeadLetters {
-  private val log = LoggerFactory.getLogger("headrace.kafka.DeadLetters")
+  private[kafka] val log = LoggerFactory.getLogger("headrace.kafka.DeadLetters")
 
   def of(options: SinkOptions): Option[DeadLetters] = options.deadLetterTopic.map(topic =>
     DeadLetters(topic, options.producer, SparkSession.active.sparkContext.longAccumulator("dead letters")))

@@ -20,7 +20,7 @@ final class PositionRecorder extends ForeachWriter[Row] {
     PositionRecorder.gate.await()
     val told = TaskScope.of(TaskContext.get()).last.current
     val own = (row.getAs[String]("topic"), row.getAs[Int]("partition"), row.getAs[Long]("offset"), row.getAs[Long]("created"))
-    val same = told.exists(at => (at.topic, at.partition, at.offset, at.createdMs) == own)
+    val same = told.exists(at => (at.record.topic, at.record.partition, at.record.offset, at.createdMs) == own)
     val arrived = told.exists(at => at.arrivedMs >= at.createdMs && at.arrivedMs <= System.currentTimeMillis())
     PositionRecorder.seen.add(s"$own\t${told.getOrElse("none")}\t$same\t$arrived"): Unit
   }

@@ -117,9 +117,9 @@ final class ScalarCalls private (
       .map { result =>
         metrics("pythonNumRowsReceived") += 1
         if (withErrors) {
-          val Array(value, cause) = result.asInstanceOf[Array[Any]]
-          error(0) = Option(cause).map(text => UTF8String.fromString(text.toString)).orNull
-          both(if (cause == null) row(value) else nothing, error)
+          val pair = result.asInstanceOf[Array[Any]]
+          error(0) = Option(pair(1)).map(text => UTF8String.fromString(text.toString)).orNull
+          both(if (pair(1) == null) row(pair(0)) else nothing, error)
         } else row(result)
       }
   }

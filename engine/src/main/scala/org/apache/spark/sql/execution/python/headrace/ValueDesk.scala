@@ -85,14 +85,15 @@ private[headrace] final class ValueDesk(
   /** What was asked for; a text says what went wrong. */
   private def answerTo(message: Array[Byte]): Object =
     try {
-      val Array(added, changed, wanted) = unpickler.loads(message).asInstanceOf[Array[Object]]
-      tuples(added).foreach { case Array(name: String, schema: String) =>
-        states(name) = new Rows(DataType.fromJson(schema).asInstanceOf[StructType])
+      val parts = unpickler.loads(message).asInstanceOf[Array[Object]]
+      tuples(parts(0)).foreach { state =>
+        states(state(0).toString) = new Rows(DataType.fromJson(state(1).toString).asInstanceOf[StructType])
       }
-      tuples(changed).foreach { case Array(name: String, key, value) => change(name, key, value) }
+      tuples(parts(1)).foreach(value => change(value(0).toString, value(1), value(2)))
       val values = new JArrayList[Object]()
-      tuples(wanted).foreach { case Array(name: String, key) =>
-        values.add(states(name).toPython(store.get(keys.toRow(key), name)))
+      tuples(parts(2)).foreach { place =>
+        val name = place(0).toString
+        values.add(states(name).toPython(store.get(keys.toRow(place(1)), name)))
       }
       values
     } catch { case NonFatal(cause) => Option(cause.getMessage).getOrElse(cause.toString) }
