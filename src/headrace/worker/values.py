@@ -49,7 +49,7 @@ def is_plain(schema: StructType, value: tuple[Any, ...]) -> bool:
 
 def is_within(number: Any, bits: int) -> bool:  # noqa: ANN401 an int, as its caller knows
     """Says whether a number fits into so many bits and a sign."""
-    return -(1 << bits) <= number < 1 << bits
+    return bool(-(1 << bits) <= number < 1 << bits)
 
 
 def has_plain_types(schema: StructType) -> bool:
