@@ -44,6 +44,8 @@ TESTED_WITH_PYTHON = {
     "MapInPandasExec": "test_real_time_and_micro_batch_give_the_same",
     "MapInArrowExec": "test_real_time_and_micro_batch_give_the_same",
     "MapInBatchEvaluatorFactory": "test_real_time_and_micro_batch_give_the_same",
+    "MicroBatchWrite.writeSupport": "test_records_that_break_a_function_become_letters",
+    "ValueStateImpl": "test_state_goes_from_mode_to_mode",
     "BatchEvalPythonExec.getInputIterator": "test_real_time_and_micro_batch_give_the_same",
     "EvaluatePython": "test_real_time_and_micro_batch_give_the_same",
     "BasePythonRunner.pipelinedEnabled": "test_each_record_is_answered_without_a_further_one",

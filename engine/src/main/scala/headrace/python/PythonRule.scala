@@ -12,7 +12,7 @@ import org.apache.spark.sql.headrace.{MapCalls, ScalarCalls}
 
 /** Puts our operators in the place of Spark's for Python functions that real-time records pass; leaves all others alone.
   *
-  * Reaches into Spark: `ArrowEvalPythonExec`, `BatchEvalPythonExec`, `MapInPandasExec`, `MapInArrowExec` are replaced.
+  * Reaches into Spark: `ArrowEvalPythonExec`, `BatchEvalPythonExec`, `MapInPandasExec`, `MapInArrowExec` are replaced;
   * `MicroBatchWrite.writeSupport` is the sink of the query.
   */
 private[headrace] object PythonRule extends Rule[SparkPlan] {
