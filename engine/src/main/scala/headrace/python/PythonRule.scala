@@ -12,8 +12,7 @@ import org.apache.spark.sql.headrace.{MapCalls, ScalarCalls}
 
 /** Puts our operators in the place of Spark's for Python functions that real-time records pass; leaves all others alone.
   *
-  * Reaches into Spark: `ArrowEvalPythonExec`, `BatchEvalPythonExec`, `MapInPandasExec`, `MapInArrowExec` are replaced;
-  * `MicroBatchWrite.writeSupport` is the sink of the query.
+  * Reaches into Spark: `ArrowEvalPythonExec`, `BatchEvalPythonExec`, `MapInPandasExec`, `MapInArrowExec` are replaced.
   */
 private[headrace] object PythonRule extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = {
@@ -33,6 +32,7 @@ private[headrace] object PythonRule extends Rule[SparkPlan] {
     }
   }
 
+  /** Reaches into Spark: `MicroBatchWrite.writeSupport` is the sink of the query. */
   private def lettersOf(plan: SparkPlan): Option[DeadLetters] = plan.collectFirst {
     case WriteToDataSourceV2Exec(write: MicroBatchWrite, _, _, _, _) => write.writeSupport
   }.collect { case kafka: KafkaStreamingWrite => kafka.letters }.flatten
