@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A session with the engine, sixteen slots and the probes of ``engine/src/test``."""
-    session = headrace.session("tests", master="local[16]", conf=with_probes({"spark.ui.enabled": "false"}))
+    # Many tests count epochs, so those are as short as their triggers say, also where progress is recorded inside.
+    conf = {"spark.ui.enabled": "false", "spark.headrace.epoch": "0s"}
+    session = headrace.session("tests", master="local[16]", conf=with_probes(conf))
     yield session
     session.stop()
 

@@ -4,7 +4,9 @@ package headrace
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicReference
 
+import headrace.commit.{Generations, Recording}
 import headrace.kafka.{ReadAhead, Trail}
+import org.apache.kafka.common.TopicPartition
 import org.apache.spark.TaskContext
 
 /** What the reader, the operators of ours and the writer of one task share.
@@ -20,6 +22,9 @@ private[headrace] final class TaskScope {
   val source = new Trail
   @volatile private var end = source
   @volatile private var hasRecord: () => Boolean = () => false
+  @volatile private var offsets: () => Map[TopicPartition, Long] = () => Map.empty
+  @volatile private var ahead = List.empty[ReadAhead]
+  @volatile private var recorded: Option[Recording] = None
 
   /** Adds an operator that reads ahead, behind all others. Spark sets up the operators of a task from the source to the
     * sink, so each must call this when it is set up and not when its first row comes.
@@ -27,11 +32,28 @@ private[headrace] final class TaskScope {
   def readAhead(): ReadAhead = synchronized {
     val added = ReadAhead(before = end, after = new Trail)
     end = added.after
+    ahead ::= added
     added
   }
 
   /** Called by the source of the task; the function is called by the thread that pulls its rows. */
-  def sourceKnows(whetherARecordIsThere: () => Boolean): Unit = hasRecord = whetherARecordIsThere
+  def sourceKnows(whetherARecordIsThere: () => Boolean, howFarItIs: () => Map[TopicPartition, Long]): Unit = {
+    hasRecord = whetherARecordIsThere
+    offsets = howFarItIs
+  }
+
+  /** The next offset of each partition of the source. */
+  def sourceOffsets(): Map[TopicPartition, Long] = offsets()
+
+  /** Whether all rows that were pulled from the source have gone all the way. Asked by the thread that pulls from it. */
+  def isDrained: Boolean = ahead.forall(_.isDrained)
+
+  /** Called by the sink if progress is recorded inside the epoch. */
+  def record(progress: Recording): Unit = recorded = Some(progress)
+
+  def recording: Option[Recording] = recorded
+
+  def generations: Option[Generations] = recorded.map(_.generations)
 
   /** Whether the source holds a record that it has not handed on. */
   def isRecordThere: Boolean = hasRecord()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package headrace.guard
 
+import headrace.commit.CommitRule
 import headrace.kafka.EpochPlanner
 import headrace.python.PythonRule
 import org.apache.spark.SparkContext
@@ -16,7 +17,7 @@ import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
   */
 private[guard] final class PlanCheck(context: SparkContext) extends PlanRule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = {
-    val allowed = LateStart.allow(PythonRule(plan))
+    val allowed = LateStart.allow(CommitRule(PythonRule(plan), context))
     val path = streamingPath(allowed)
     if (path.nonEmpty) {
       path.foreach(checkOperator)

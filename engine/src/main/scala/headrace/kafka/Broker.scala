@@ -31,6 +31,9 @@ private[kafka] final class Broker(options: SourceOptions) extends AutoCloseable 
     created
   }
 
+  /** Asks what no method here asks. */
+  def ask[T](question: Admin => T): T = asking(question(admin))
+
   /** The partitions that exist now, with the identity of their topic; missing topics are left out if `lenient`. */
   def topics(lenient: Boolean = false): Map[String, Topic] = asking {
     val names = options.subscription match {

@@ -23,6 +23,8 @@ private[kafka] final class EpochPlanner(options: SourceOptions, broker: Broker, 
   /** The run of the query this source belongs to, once its first epoch was planned. */
   def run: Option[String] = running.map(_._1)
 
+  def topicIds: Map[String, String] = ids.map { case (name, id) => name -> id.toString }
+
   def latest: Map[TopicPartition, Long] = watcher.fold(Map.empty[TopicPartition, Long])(_.latest)
 
   /** One group of partitions for each task: a group a partition, or `maxPartitions` groups. */
@@ -70,10 +72,6 @@ private[kafka] final class EpochPlanner(options: SourceOptions, broker: Broker, 
     created
   }
 
-  private def currentEpoch(): (String, Long) = {
-    val context = SparkContext.getOrCreate()
-    (context.getLocalProperty(RunProperty), context.getLocalProperty(EpochProperty).toLong)
-  }
 
   override def close(): Unit = watcher.foreach(_.close())
 }
@@ -86,4 +84,10 @@ private[headrace] object EpochPlanner {
   val EpochProperty = "streaming.sql.batchId"
 
   private val WatchEveryMs = 2000L
+
+  /** The run and the epoch that this thread plans. */
+  def currentEpoch(): (String, Long) = {
+    val context = SparkContext.getOrCreate()
+    (context.getLocalProperty(RunProperty), context.getLocalProperty(EpochProperty).toLong)
+  }
 }

@@ -6,7 +6,9 @@ import java.util.{Collections, Map => JMap, Optional}
 import scala.jdk.CollectionConverters._
 
 import headrace.EpochSignal
+import headrace.commit.{ProgressPlan, Recorder, Resume}
 import headrace.guard.{RealTimeDefaults, SlotLedger}
+import org.apache.kafka.common.TopicPartition
 import org.apache.spark.SparkEnv
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
@@ -29,6 +31,9 @@ private[headrace] final class KafkaStream private[kafka] (options: SourceOptions
   private val batches = new BatchPlanner(options, broker)
   private lazy val epochs = new EpochPlanner(options, broker, settings)
   private var realTime = false
+  // Spark gives each source a folder of its own, two levels below the query's.
+  private val recorder = new Recorder(checkpoint.split("/sources/").head)
+  private var recording = false
 
   override def prepareForRealTimeMode(): Unit = {
     SourceOptions.checkRealTime(options)
@@ -62,11 +67,44 @@ private[headrace] final class KafkaStream private[kafka] (options: SourceOptions
   }
 
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] =
-    batches.ranges(KafkaOffset.of(start).offsets, KafkaOffset.of(end).offsets)
+    batches.ranges(resumed(start, KafkaOffset.of(end).offsets), KafkaOffset.of(end).offsets)
       .map(range => RangePartition(range.partition, range.from, range.until, settings): InputPartition).toArray
 
   override def planInputPartitions(start: Offset): Array[InputPartition] =
-    epochs.groups(KafkaOffset.of(start).offsets).toArray
+    epochs.groups(resumed(start)).toArray
+
+  /** Where to go on: not before what an earlier run has recorded, nor behind where a batch ends. */
+  private def resumed(start: Offset, ends: Map[TopicPartition, Long] = Map.empty): Map[TopicPartition, Long] = {
+    val starts = KafkaOffset.of(start).offsets
+    val before = broker.ask(recorder.recordedBefore(_))
+    if (!starts.exists { case (partition, at) => before.get(partition).exists(_.offset > at) }) starts
+    else {
+      val topicIds = broker.topics(lenient = true).map { case (name, topic) => name -> topic.id.toString }
+      Resume.from(starts, before, topicIds, EpochPlanner.currentEpoch()._2).map { case (partition, offset) =>
+        partition -> math.min(offset, ends.getOrElse(partition, Long.MaxValue))
+      }
+    }
+  }
+
+  /** Lets the tasks of the epoch that was just planned record progress, if that is possible here. */
+  def recordProgress(sink: KafkaStreamingWrite, tasks: Int, intervalMs: Long): Unit =
+    broker.ask(recorder.noteFor(tasks, _, sink.producer)) match {
+      case Left(reason) =>
+        recording = false
+        recorder.announce(s"Progress is committed at the end of each epoch: $reason.")
+      case Right(note) =>
+        val (run, epoch) = EpochPlanner.currentEpoch()
+        recording = true
+        recorder.announce(s"Progress is committed every $intervalMs ms, while records flow.")
+        sink.recordProgress(ProgressPlan(note.id, run, epoch, intervalMs, epochs.topicIds))
+    }
+
+  def recordsProgress: Boolean = recording
+
+  def announce(message: String): Unit = {
+    recording = false
+    recorder.announce(message)
+  }
 
   override def mergeOffsets(ends: Array[PartitionOffset]): Offset =
     KafkaOffset(epochs.merge(ends.toSeq.collect { case end: TaskEnd => end }))

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package headrace.kafka
 
+import headrace.TaskScope
+import headrace.commit.{ProgressPlan, Recording, TaskProgress}
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.write.{BatchWrite, DataWriter, DataWriterFactory, PhysicalWriteInfo, WriterCommitMessage}
@@ -8,14 +10,29 @@ import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactor
 import org.apache.spark.sql.types.StructType
 
 /** Sends each row at once and waits for the acknowledgements only at the end of the epoch: at least once. */
-private[kafka] final class KafkaWriter(options: SinkOptions, schema: StructType) extends DataWriter[InternalRow] {
+private[kafka] final class KafkaWriter(options: SinkOptions, schema: StructType, plan: Option[ProgressPlan] = None)
+    extends DataWriter[InternalRow] {
   private val toRecord = new RowToRecord(schema, options.topic)
-  private val sending = new Sending(options.producer, Option(TaskContext.get()))
+  private val task = Option(TaskContext.get())
+  private val sending = new Sending(options.producer, task)
+  private val recording = for {
+    running <- task
+    inside <- plan
+  } yield {
+    val progress = new TaskProgress(inside, options.producer, running)
+    val made = new Recording(TaskScope.of(running), progress, progress.generations(sending.fail(_)))
+    made.begin()
+    made
+  }
 
-  override def write(row: InternalRow): Unit = sending.send(toRecord(row))
+  override def write(row: InternalRow): Unit = {
+    recording.foreach(_.rowComes())
+    sending.send(toRecord(row))
+  }
 
   override def commit(): WriterCommitMessage = {
     sending.finish()
+    if (!task.exists(_.isInterrupted())) recording.foreach(_.finish())
     Written
   }
 
@@ -26,13 +43,16 @@ private[kafka] final class KafkaWriter(options: SinkOptions, schema: StructType)
 
 private[kafka] case object Written extends WriterCommitMessage
 
-private[kafka] final case class KafkaWriterFactory(options: SinkOptions, schema: StructType)
+private[kafka] final case class KafkaWriterFactory(
+    options: SinkOptions,
+    schema: StructType,
+    plan: Option[ProgressPlan] = None)
     extends DataWriterFactory
     with StreamingDataWriterFactory {
-  override def createWriter(partition: Int, task: Long): DataWriter[InternalRow] = new KafkaWriter(options, schema)
+  override def createWriter(partition: Int, task: Long): DataWriter[InternalRow] = new KafkaWriter(options, schema, plan)
 
   override def createWriter(partition: Int, task: Long, epoch: Long): DataWriter[InternalRow] =
-    new KafkaWriter(options, schema)
+    new KafkaWriter(options, schema, plan)
 }
 
 /** @param letters where records go that a function failed on, if anywhere */
@@ -41,8 +61,17 @@ private[headrace] final class KafkaStreamingWrite(
     schema: StructType,
     val letters: Option[DeadLetters])
     extends StreamingWrite {
+  private var plan: Option[ProgressPlan] = None
+
+  def producer: Map[String, String] = options.producer
+
+  def commitIntervalMs: Option[Long] = options.commitIntervalMs
+
+  /** Lets the tasks of the epoch that is being planned record progress. */
+  def recordProgress(inside: ProgressPlan): Unit = plan = Some(inside)
+
   override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory =
-    KafkaWriterFactory(options, schema)
+    KafkaWriterFactory(options, schema, plan)
 
   // Every task of an epoch writes; asking the driver for permission would only cost a round trip.
   override def useCommitCoordinator(): Boolean = false

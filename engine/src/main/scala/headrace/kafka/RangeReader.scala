@@ -23,7 +23,7 @@ private[kafka] final class RangeReader(range: RangePartition) extends PartitionR
   override def next(): Boolean = {
     if (!complete && (cursor.hasRecord || fetch()) && cursor.peek.offset < range.until) {
       val record = cursor.take()
-      trail.set(new Position(record, cursor.arrivedMs, cursor.arrivedNanos))
+      trail.set(new Position(record, cursor.arrivedMs, cursor.arrivedNanos, 0))
       row = toRow(record, cursor.topic)
       true
     } else {

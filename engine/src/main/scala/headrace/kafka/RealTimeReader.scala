@@ -38,11 +38,16 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
   private val lock = new Object
   private var closed = false
 
-  guarded(consumer.foreach(_.startAt(group.starts)))
-  scope.sourceKnows(() => cursors.exists(_.hasRecord))
+  private var handedOn = 0L
+  // The sink is there before its source, unless the two are in different tasks.
+  private val recording = scope.recording
+
+  guarded(consumer.foreach(_.startAt(recording.fold(group.starts)(_.progress.resume(group.starts)))))
+  scope.sourceKnows(() => cursors.exists(_.hasRecord), () => cursors.map(cursor => cursor.partition -> cursor.next).toMap)
 
   override def nextWithTimeout(nowMs: JLong, timeoutMs: JLong): RecordStatus = {
     if (endMs == 0) endMs = LateStart.endMs(nowMs, timeoutMs)
+    recording.foreach(_.look(nowMs, handedOn))
     if (nowMs >= endMs) NoRecord
     else {
       val cursor = nextCursor()
@@ -58,6 +63,7 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
       scope.throwIfSinkFailed()
       poll(math.min(leftMs, LookUpMs))
       cursor = nextCursor()
+      if (cursor == null) recording.foreach(_.look(System.currentTimeMillis(), handedOn))
       leftMs = (deadline - System.nanoTime()) / 1000000L
     }
     if (cursor == null) NoRecord else handOn(cursor)
@@ -96,7 +102,8 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
 
   private def handOn(cursor: PartitionCursor): RecordStatus = {
     val record = cursor.take()
-    trail.set(new Position(record, cursor.arrivedMs, cursor.arrivedNanos))
+    handedOn += 1
+    trail.set(new Position(record, cursor.arrivedMs, cursor.arrivedNanos, handedOn))
     row = toRow(record, cursor.topic)
     HasRecord
   }

@@ -14,17 +14,20 @@ private[kafka] final class Sending(settings: Map[String, String], task: Option[T
   private val producer = ProducerPool.acquire(settings)
   @volatile private var failure: Throwable = _
 
-  private val sent: Callback = (_: RecordMetadata, cause: Exception) => if (cause != null && failure == null) fail(cause)
+  private val sent: Callback = (_: RecordMetadata, cause: Exception) => if (cause != null) fail(cause)
 
   def send(record: ProducerRecord[Array[Byte], Array[Byte]]): Unit = {
     if (failure != null) throw failure
-    producer.send(record, sent): Unit
+    producer.send(record, callback): Unit
   }
+
+  // Where progress is recorded inside the epoch, each send counts.
+  private def callback: Callback = scope.flatMap(_.generations).fold(sent)(_.sending())
 
   /** Called on the producer's thread. The task is told wherever it waits: its own reader through the scope, and the readers
     * before a shuffle by ending the epoch, so that it does not take another record to notice.
     */
-  private def fail(cause: Throwable): Unit = {
+  def fail(cause: Throwable): Unit = if (failure == null) {
     failure = new HeadraceException(
       "KAFKA_WRITE_FAILED",
       s"A record could not be written to Kafka (${cause.getMessage}). The epoch fails; it is not committed, and its " +

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package headrace.kafka
 
+import java.util.concurrent.TimeUnit
+
+import scala.util.Try
+
 import org.apache.kafka.clients.producer.ProducerConfig
 import org.apache.kafka.common.serialization.ByteArraySerializer
+import org.apache.spark.network.util.JavaUtils
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** A writer's options. */
 private[kafka] final case class SinkOptions(
     topic: Option[String],
     deadLetterTopic: Option[String],
+    commitIntervalMs: Option[Long],
     client: Map[String, String]) {
 
   def producer: Map[String, String] = SinkOptions.LatencyDefaults ++ client ++ Map(
@@ -23,6 +29,12 @@ private[kafka] object SinkOptions {
   // Kafka's 4.x clients wait 5 ms for company by default; under load records are grouped without waiting.
   private val LatencyDefaults = Map(ProducerConfig.LINGER_MS_CONFIG -> "0")
 
+  private val LeastCommitIntervalMs = 20L
+
+  private def commitInterval(text: String): Long =
+    Try(JavaUtils.timeStringAs(text, TimeUnit.MILLISECONDS)).toOption.filter(_ >= LeastCommitIntervalMs)
+      .getOrElse(throw Options.invalid("commitInterval", text, s"a time such as 1s, of at least $LeastCommitIntervalMs ms"))
+
   def parse(raw: CaseInsensitiveStringMap): SinkOptions = {
     ApplicationSettings.check()
     val options = new Options(raw)
@@ -35,6 +47,9 @@ private[kafka] object SinkOptions {
     // A column 'headers' is written with or without it, as Spark's connector does; a wrong value is still a mistake.
     options.boolean("includeHeaders", default = false): Unit
     SinkOptions(
-      options.get("topic").filter(_.nonEmpty), options.get("deadLetterTopic").filter(_.nonEmpty), options.client)
+      options.get("topic").filter(_.nonEmpty),
+      options.get("deadLetterTopic").filter(_.nonEmpty),
+      options.get("commitInterval").map(commitInterval),
+      options.client)
   }
 }

@@ -9,11 +9,13 @@ import org.apache.kafka.common.record.TimestampType
   * @param record as it was read, for whoever must give it back as it was
   * @param arrivedMs wall clock when the reader received it
   * @param arrivedNanos the same moment on this JVM's monotonic clock
+  * @param sequence its number among the records of its task
   */
 private[headrace] final class Position(
     val record: ConsumerRecord[Array[Byte], Array[Byte]],
     val arrivedMs: Long,
-    val arrivedNanos: Long) {
+    val arrivedNanos: Long,
+    val sequence: Long) {
   /** The record's own timestamp. */
   def createdMs: Long = record.timestamp
 
@@ -44,5 +46,18 @@ private[headrace] final class Trail {
   * on calls `follow` first.
   */
 private[headrace] final case class ReadAhead(before: Trail, after: Trail) {
+  // One is written by the thread that pulls, the other by the one that hands on.
+  @volatile private var pulled = 0L
+  @volatile private var done = 0L
+
+  /** A row was pulled. */
+  def took(): Unit = pulled += 1
+
+  /** A row and what came of it have gone all the way, or will not. */
+  def finished(): Unit = done += 1
+
+  /** Whether no row is on its way. Asked by the thread that pulls. */
+  def isDrained: Boolean = done == pulled
+
   def follow(position: Option[Position]): Unit = position.foreach(after.set)
 }

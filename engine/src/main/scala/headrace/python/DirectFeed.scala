@@ -2,6 +2,7 @@
 package headrace.python
 
 import headrace.TaskScope
+import headrace.kafka.ReadAhead
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
@@ -10,7 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
   * The source knows how many records it holds, so whoever takes the rows knows whether the next one is there; that spares
   * a thread, and the time until it has woken the next.
   */
-private[python] final class DirectFeed(rows: Iterator[InternalRow], scope: TaskScope) extends Feed {
+private[python] final class DirectFeed(rows: Iterator[InternalRow], stand: ReadAhead, scope: TaskScope) extends Feed {
   private var head: Fed = _
   private var ended = false
 
@@ -29,8 +30,10 @@ private[python] final class DirectFeed(rows: Iterator[InternalRow], scope: TaskS
   }
 
   private def pull(): Unit =
-    if (rows.hasNext) head = Fed(rows.next().copy().asInstanceOf[UnsafeRow], scope.source.current)
-    else ended = true
+    if (rows.hasNext) {
+      stand.took()
+      head = Fed(rows.next().copy().asInstanceOf[UnsafeRow], scope.source.current)
+    } else ended = true
 
   override def take(): Fed = {
     val fed = head

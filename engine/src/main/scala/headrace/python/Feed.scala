@@ -3,7 +3,7 @@ package headrace.python
 
 import java.util.concurrent.{ArrayBlockingQueue, TimeUnit}
 
-import headrace.kafka.{Position, Trail}
+import headrace.kafka.{Position, ReadAhead}
 import org.apache.spark.TaskContext
 import org.apache.spark.headrace.TaskThread
 import org.apache.spark.sql.catalyst.InternalRow
@@ -31,9 +31,9 @@ private[python] trait Feed {
 
 /** Rows pulled by a thread of their own, so many ahead and no more.
   *
-  * @param before the trail of the rows that are pulled
+  * @param stand where the operator stands
   */
-private[python] final class ThreadFeed(rows: Iterator[InternalRow], before: Trail, task: TaskContext) extends Feed {
+private[python] final class ThreadFeed(rows: Iterator[InternalRow], stand: ReadAhead, task: TaskContext) extends Feed {
   import ThreadFeed._
 
   private val queue = new ArrayBlockingQueue[Entry](Capacity)
@@ -49,7 +49,10 @@ private[python] final class ThreadFeed(rows: Iterator[InternalRow], before: Trai
 
   private def pull(): Unit =
     try {
-      rows.foreach(row => queue.put(Row(Fed(row.copy().asInstanceOf[UnsafeRow], before.current))))
+      rows.foreach { row =>
+        stand.took()
+        queue.put(Row(Fed(row.copy().asInstanceOf[UnsafeRow], stand.before.current)))
+      }
       queue.put(End)
     } catch {
       case _: InterruptedException => ()

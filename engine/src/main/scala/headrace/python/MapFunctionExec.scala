@@ -32,9 +32,9 @@ private[headrace] final case class MapFunctionExec(
     child.execute().mapPartitions { rows =>
       val task = TaskContext.get()
       // Nobody can tell which record a row behind such a function belongs to, so none is named there.
-      val before = TaskScope.of(task).readAhead().before
+      val stand = TaskScope.of(task).readAhead()
       new OnFirstUse(() => {
-        val feed = new ThreadFeed(rows, before, task)
+        val feed = new ThreadFeed(rows, stand, task)
         val unanswered = new Unanswered
         val batches = new Batches(
           feed, InternalRow(_), inStep = false, MapFunctionExec.LongestWaitMs,

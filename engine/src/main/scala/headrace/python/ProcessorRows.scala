@@ -23,9 +23,9 @@ object ProcessorRows {
       hasTimers: Boolean,
       task: TaskContext)(
       answers: (Iterator[Iterator[InternalRow]], () => Unit) => Iterator[InternalRow]): Iterator[InternalRow] = {
-    val before = TaskScope.of(task).readAhead().before
+    val stand = TaskScope.of(task).readAhead()
     new OnFirstUse(() => {
-      val feed = new ThreadFeed(rows, before, task)
+      val feed = new ThreadFeed(rows, stand, task)
       val batches = new Batches(feed, arguments, inStep = false, LongestWaitMs, if (hasTimers) TickMs else 0)
       new Explained(answers(batches, () => batches.answered()), Seq(processor))
     })

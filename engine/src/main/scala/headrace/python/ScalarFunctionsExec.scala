@@ -42,7 +42,7 @@ private[headrace] final case class ScalarFunctionsExec(
         // asked for, because by then the sink is there.
         val stand = scope.readAhead()
         new OnFirstUse(() => {
-          val feed = if (isDirect) new DirectFeed(rows, scope) else new ThreadFeed(rows, stand.before, task)
+          val feed = if (isDirect) new DirectFeed(rows, stand, scope) else new ThreadFeed(rows, stand, task)
           ScalarFunctionsExec.rows(calls, feed, columns, stand, letters.map(_.begin(task)), task)
         })
       },
@@ -79,15 +79,19 @@ private object ScalarFunctionsExec {
       whole(joined(fed.row, answer))
     }
     val explained = new Explained(answers, calls.names, () => batches.suspects, () => watch.killedAfter)
-    letters.fold[Iterator[InternalRow]](explained.map(joinedWith(batches.oldest(), _))) { letters =>
+    val rows = letters.fold[Iterator[InternalRow]](explained.map(joinedWith(batches.oldest(), _))) { letters =>
       var fed: Fed = null
       letters.without { answer =>
         fed = batches.oldest()
         val failed = !answer.isNullAt(calls.names.size)
-        if (failed) letters.send(fed, answer.getUTF8String(calls.names.size).toString)
+        if (failed) {
+          letters.send(fed, answer.getUTF8String(calls.names.size).toString)
+          stand.finished()
+        }
         failed
       }(explained).map(joinedWith(fed, _))
     }
+    new Followed(rows, stand)
   }
 }
 
@@ -96,4 +100,20 @@ private[python] final class OnFirstUse(make: () => Iterator[InternalRow]) extend
   private lazy val rows = make()
   override def hasNext: Boolean = rows.hasNext
   override def next(): InternalRow = rows.next()
+}
+
+/** Whoever asks for the next row is done with the last. */
+private final class Followed(rows: Iterator[InternalRow], stand: ReadAhead) extends Iterator[InternalRow] {
+  private var isWithSink = false
+
+  override def hasNext: Boolean = {
+    if (isWithSink) stand.finished()
+    isWithSink = false
+    rows.hasNext
+  }
+
+  override def next(): InternalRow = {
+    isWithSink = true
+    rows.next()
+  }
 }

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+package headrace.commit
+
+import java.io.{InputStream, OutputStream}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.UUID
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import headrace.HeadraceException
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.execution.streaming.checkpointing.HDFSMetadataLog
+import org.slf4j.LoggerFactory
+
+/** What a checkpoint knows of the progress recorded beside it.
+  *
+  * @param id in the names of the group and of the transactions
+  * @param location of the checkpoint when this was written: a copy of it must not use the same names
+  * @param tasks the highest number of tasks there ever were: each has its own transactions
+  */
+private[headrace] final case class ProgressNote(id: String, location: String, tasks: Int) {
+  def transactionalIds: Seq[String] = (0 until tasks).map(ProgressPlan.transactionalId(id, _))
+}
+
+/** The notes of a checkpoint, in its folder `headrace`; the last one counts.
+  *
+  * Reaches into Spark: `HDFSMetadataLog`, so that the notes are written by the checkpoint's own file manager.
+  */
+private[headrace] final class ProgressLog(session: SparkSession, checkpoint: String)
+    extends HDFSMetadataLog[ProgressNote](session, s"$checkpoint/headrace") {
+  import ProgressLog._
+
+  override def serialize(note: ProgressNote, out: OutputStream): Unit = {
+    val node = mapper.createObjectNode()
+    node.put("id", note.id).put("location", note.location).put("tasks", note.tasks)
+    out.write(s"v1\n$node".getBytes(UTF_8))
+  }
+
+  override def deserialize(in: InputStream): ProgressNote =
+    new String(in.readAllBytes(), UTF_8).split("\n", 2) match {
+      case Array("v1", json) =>
+        val node = mapper.readTree(json)
+        ProgressNote(node.get("id").asText, node.get("location").asText, node.get("tasks").asInt)
+      case _ => throw new HeadraceException(
+          "CHECKPOINT_UNREADABLE",
+          s"What the checkpoint ($checkpoint) says of progress inside epochs is not in a form this version knows. Nothing " +
+            "was read. Use the version that wrote it, or a newer one.",
+          Map("path" -> checkpoint))
+    }
+
+  def last: Option[ProgressNote] = getLatest().map(_._2)
+
+  /** The note for so many tasks, written if it is news. A checkpoint that was copied or moved gets a new identity: what
+    * was recorded under the old one may still be going on elsewhere.
+    */
+  def forTasks(tasks: Int): ProgressNote = {
+    val (number, known) = getLatest().fold((-1L, Option.empty[ProgressNote])) { case (n, note) => (n, Some(note)) }
+    known match {
+      case Some(note) if note.location == checkpoint && note.tasks >= tasks => note
+      case _ =>
+        known.filter(_.location != checkpoint).foreach(note =>
+          log.warn(
+            "The checkpoint {} was copied or moved from {}. It goes on by itself from here; what was recorded inside the " +
+              "last epoch there is used once.",
+            checkpoint, note.location))
+        val same = known.filter(_.location == checkpoint)
+        val news = ProgressNote(
+          same.fold(UUID.randomUUID().toString)(_.id), checkpoint, math.max(tasks, same.fold(0)(_.tasks)))
+        add(number + 1, news): Unit
+        news
+    }
+  }
+}
+
+private object ProgressLog {
+  private val mapper = new ObjectMapper
+  private val log = LoggerFactory.getLogger(classOf[ProgressLog])
+}

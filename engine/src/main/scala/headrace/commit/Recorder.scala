@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+package headrace.commit
+
+import java.util.concurrent.ExecutionException
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import org.apache.kafka.clients.admin.{Admin, AdminClientConfig}
+import org.apache.kafka.clients.consumer.OffsetAndMetadata
+import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.common.errors.AuthorizationException
+import org.apache.spark.sql.classic.SparkSession
+import org.slf4j.LoggerFactory
+
+/** What the driver does for progress inside epochs, for one run of a query.
+  *
+  * @param checkpoint the folder of the whole query
+  */
+private[headrace] final class Recorder(checkpoint: String) {
+  import Recorder._
+
+  private var announced = Set.empty[String]
+  private var refused: Option[String] = None
+  private var checked = false
+  private var before: Option[Map[TopicPartition, OffsetAndMetadata]] = None
+
+  def announce(message: String): Unit = if (!announced(message)) {
+    announced += message
+    log.info(message)
+  }
+
+  /** What an earlier run has recorded beside this checkpoint. Whoever may still record is stopped first, unless the
+    * checkpoint is a copy: then it is somebody else's.
+    */
+  def recordedBefore(admin: Admin): Map[TopicPartition, OffsetAndMetadata] = before.getOrElse {
+    val found = new ProgressLog(SparkSession.active, checkpoint).last.fold(Map.empty[TopicPartition, OffsetAndMetadata]) {
+      note =>
+        if (note.location == checkpoint) fence(admin, note)
+        Resume.recorded(admin, ProgressPlan.group(note.id))
+    }
+    before = Some(found)
+    found
+  }
+
+  private def fence(admin: Admin, note: ProgressNote): Unit =
+    if (note.tasks > 0) admin.fenceProducers(note.transactionalIds.asJava).all().get(): Unit
+
+  /** The note under which so many tasks record; none, and why, if they cannot. */
+  def noteFor(tasks: Int, source: Admin, sink: Map[String, String]): Either[String, ProgressNote] = {
+    val note = new ProgressLog(SparkSession.active, checkpoint).forTasks(tasks)
+    if (!checked) {
+      refused = Using.resource(adminOf(sink))(against(note, source, _))
+      checked = true
+    }
+    refused.toLeft(note)
+  }
+
+  private def against(note: ProgressNote, source: Admin, sink: Admin): Option[String] =
+    if (source.describeCluster().clusterId().get() != sink.describeCluster().clusterId().get())
+      Some("the records are read from one cluster and written to another")
+    else
+      try {
+        fence(sink, note)
+        None
+      } catch {
+        case failed: ExecutionException if failed.getCause.isInstanceOf[AuthorizationException] =>
+          Some(s"the user of the sink may not use the transactional ids headrace-* (${failed.getCause.getMessage})")
+      }
+}
+
+private object Recorder {
+  private val log = LoggerFactory.getLogger("headrace.commit")
+
+  private def adminOf(settings: Map[String, String]): Admin = Admin.create(
+    settings.filter { case (name, _) => AdminClientConfig.configNames().contains(name) }
+      .asJava.asInstanceOf[java.util.Map[String, AnyRef]])
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+package headrace.commit
+
+import java.time.Duration
+import java.util.concurrent.atomic.AtomicReference
+import java.util.concurrent.locks.LockSupport
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import headrace.{HeadraceException, TaskScope}
+import org.apache.kafka.clients.admin.{Admin, AdminClientConfig}
+import org.apache.kafka.clients.consumer.{ConsumerGroupMetadata, OffsetAndMetadata}
+import org.apache.kafka.clients.producer.{KafkaProducer, ProducerConfig}
+import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.common.errors.{InvalidProducerEpochException, ProducerFencedException, RetriableException}
+import org.apache.spark.TaskContext
+import org.slf4j.LoggerFactory
+
+/** Records how far a task has come, off the path of its records: at least once.
+  *
+  * The transactions carry offsets only. They are here for their fence: from the moment this is made, no earlier task of
+  * the same number can record anything.
+  */
+private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[String, String], task: TaskContext) {
+  import TaskProgress._
+
+  private val scope = TaskScope.of(task)
+
+  def intervalMs: Long = plan.intervalMs
+
+  private val producer = {
+    val own = Map(
+      ProducerConfig.TRANSACTIONAL_ID_CONFIG -> plan.transactionalId(task.partitionId()),
+      ProducerConfig.TRANSACTION_TIMEOUT_CONFIG -> TransactionTimeoutMs,
+      ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG -> "true",
+      ProducerConfig.ACKS_CONFIG -> "all")
+    new KafkaProducer[Array[Byte], Array[Byte]]((settings ++ own).asJava.asInstanceOf[java.util.Map[String, AnyRef]])
+  }
+  producer.initTransactions()
+
+  private val waiting = new AtomicReference[Cut]()
+  private var recorded = Map.empty[TopicPartition, Long]
+  @volatile private var stopped = false
+
+  /** @param failed told when a send of the task failed */
+  def generations(failed: Exception => Unit): Generations = new Generations(
+    failed,
+    cut => {
+      waiting.set(cut)
+      LockSupport.unpark(recorder)
+    })
+
+  private lazy val recorder: Thread = {
+    val thread = new Thread(() => run(), s"headrace-progress-${task.taskAttemptId()}")
+    thread.setDaemon(true)
+    thread.start()
+    thread
+  }
+
+  task.addTaskCompletionListener[Unit](_ => close())
+
+  /** Where the task goes on; asked after the fence, by every attempt. */
+  def resume(starts: Map[TopicPartition, Long]): Map[TopicPartition, Long] = {
+    val admin = settings.filter { case (name, _) => AdminClientConfig.configNames().contains(name) }
+    Using.resource(Admin.create(admin.asJava.asInstanceOf[java.util.Map[String, AnyRef]]))(client =>
+      Resume.from(starts, Resume.recorded(client, plan.group), plan.topicIds, plan.epoch))
+  }
+
+  private def run(): Unit =
+    while (!stopped) {
+      val cut = waiting.getAndSet(null)
+      if (cut == null) LockSupport.park(this) else record(cut.offsets)
+    }
+
+  /** Records offsets for good; a failure that may pass is left to the next cut. */
+  private def record(offsets: Map[TopicPartition, Long]): Unit = {
+    val news = offsets.filter { case (partition, offset) => recorded.get(partition).forall(_ < offset) }
+    if (news.nonEmpty)
+      try {
+        producer.beginTransaction()
+        producer.sendOffsetsToTransaction(
+          news.map { case (partition, offset) =>
+            partition -> new OffsetAndMetadata(offset, plan.stamp(partition.topic).json)
+          }.asJava,
+          new ConsumerGroupMetadata(plan.group))
+        producer.commitTransaction()
+        recorded ++= news
+      } catch {
+        case fenced @ (_: ProducerFencedException | _: InvalidProducerEpochException) => fail(fenced)
+        case passing: RetriableException =>
+          log.warn("Progress could not be recorded and will be with the next records: {}", passing.getMessage)
+          producer.abortTransaction()
+        case other: Exception if !stopped => fail(other)
+      }
+  }
+
+  private def fail(cause: Exception): Unit = {
+    stopped = true
+    scope.sinkFailed(new HeadraceException(
+      "PROGRESS_NOT_RECORDED",
+      s"Progress of this query could not be recorded (${cause.getMessage}). If another run of the same checkpoint has " +
+        "started, this one is over: stop one of the two. Nothing is lost; records since the last record of progress are " +
+        "read again at the next start.",
+      Map("group" -> plan.group),
+      cause))
+  }
+
+  /** Records the offsets with which the task ends. Everything that was sent is acknowledged. */
+  def finish(offsets: Map[TopicPartition, Long]): Unit = {
+    stop()
+    scope.throwIfSinkFailed()
+    record(offsets)
+    scope.throwIfSinkFailed()
+  }
+
+  private def stop(): Unit = {
+    stopped = true
+    LockSupport.unpark(recorder)
+    recorder.join()
+  }
+
+  private def close(): Unit = {
+    stop()
+    producer.close(Duration.ZERO)
+  }
+}
+
+private object TaskProgress {
+  private val log = LoggerFactory.getLogger(classOf[TaskProgress])
+  private val TransactionTimeoutMs = "10000"
+}

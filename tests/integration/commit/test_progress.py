@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Progress recorded inside a long epoch: where a query goes on after it ended without a word."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from pyspark.sql import functions as F  # noqa: N812 as every PySpark program has it
+
+from headrace.local import Record
+from headrace.testing import eventually
+from tests.integration.streams import PATIENCE, await_epochs, run_micro_batches, start_real_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming import DataStreamWriter
+
+    from tests.integration.probes import LogRecorder
+    from tests.integration.streams import Bench
+
+FIRST, MORE = [f"first {number}" for number in range(100)], [f"more {number}" for number in range(50)]
+
+
+@pytest.fixture(autouse=True)
+def long_epochs(set_conf: Callable[[str, str], None]) -> None:
+    """As users have them; other tests count epochs, and have short ones."""
+    set_conf("spark.headrace.epoch", "10m")
+
+
+def copies(records: DataFrame) -> DataFrame:
+    return records.select("key", "value")
+
+
+def writer(bench: Bench, rows: DataFrame, sink: str) -> DataStreamWriter:
+    return bench.write(rows, sink).option("commitInterval", "50ms")
+
+
+def recorded(bench: Bench, topic: str, partition: int = 0) -> int:
+    """The offset that a query has recorded for a partition; -1 before it has."""
+    notes = sorted(Path(bench.checkpoint, "headrace").glob("[0-9]*"), key=lambda path: int(path.name))
+    if not notes:
+        return -1
+    group = "headrace-" + json.loads(notes[-1].read_text(encoding="utf-8").split("\n", 1)[1])["id"]
+    consumer = Consumer({"bootstrap.servers": bench.kafka.bootstrap, "group.id": group})
+    try:
+        (answer,) = consumer.committed([TopicPartition(topic, partition)], timeout=10)
+        return int(answer.offset)
+    finally:
+        consumer.close()
+
+
+def await_recorded(bench: Bench, topic: str, offset: int) -> None:
+    eventually(lambda: recorded(bench, topic) >= offset, PATIENCE)
+
+
+def as_bytes(values: list[str]) -> list[bytes]:
+    return [value.encode() for value in values]
+
+
+def test_what_is_recorded_is_not_read_again(bench: Bench) -> None:
+    """Stopped in the middle of its first epoch: Spark itself has committed nothing."""
+    source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out", partitions=1)
+    query = start_real_time(writer(bench, copies(bench.read(source)), sink), "5 seconds")
+    bench.kafka.produce(source, FIRST)
+    await_recorded(bench, source, len(FIRST))
+    query.stop()
+    bench.kafka.produce(source, MORE)
+    query = start_real_time(writer(bench, copies(bench.read(source)), sink), "5 seconds")
+    await_recorded(bench, source, len(FIRST) + len(MORE))
+    query.stop()
+    assert bench.kafka.values(sink) == as_bytes(FIRST + MORE)
+
+
+def test_micro_batches_go_on_where_the_last_record_of_progress_is(bench: Bench) -> None:
+    source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out", partitions=1)
+    query = start_real_time(writer(bench, copies(bench.read(source)), sink))
+    bench.kafka.produce(source, FIRST)
+    await_recorded(bench, source, len(FIRST))
+    query.stop()
+    bench.kafka.produce(source, MORE)
+    # Small batches: the first ones lie before what is recorded.
+    run_micro_batches(writer(bench, copies(bench.read(source, maxOffsetsPerTrigger="30")), sink))
+    assert bench.kafka.values(sink) == as_bytes(FIRST + MORE)
+
+
+def test_records_that_are_dropped_are_progress_too(bench: Bench) -> None:
+    source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out")
+    start_real_time(writer(bench, copies(bench.read(source)).where("value = cast('none' as binary)"), sink))
+    bench.kafka.produce(source, FIRST)
+    await_recorded(bench, source, len(FIRST))
+
+
+@pytest.mark.parametrize("keep", [True, False], ids=["kept", "dropped"])
+def test_behind_a_python_function_nothing_is_recorded_too_early(bench: Bench, *, keep: bool) -> None:
+    """The function reads ahead of the sink: what it still has is not progress."""
+
+    def slow_at_the_end(value: str) -> str:
+        import time  # noqa: PLC0415 runs in the worker
+
+        time.sleep(600 if value == "slow" else 0)
+        return value
+
+    source, sink = bench.kafka.topic("in", partitions=2), bench.kafka.topic("out")
+    text = F.col("value").cast("string")
+    rows = bench.read(source).select(F.udf(slow_at_the_end)(text).alias("value"))
+    rows = rows if keep else rows.where("value = 'none'")
+    start_real_time(writer(bench, rows, sink))
+    bench.kafka.produce(source, [Record(partition=0, value=value) for value in as_bytes(FIRST)])
+    await_recorded(bench, source, len(FIRST))
+    bench.kafka.produce(source, [Record(partition=0, value=value) for value in (b"slow", b"behind it")])
+    bench.kafka.produce(source, [Record(partition=1, value=value) for value in as_bytes(MORE)])
+    # Both tasks record at the same times, and this one does.
+    eventually(lambda: recorded(bench, source, 1) == len(MORE), PATIENCE)
+    assert recorded(bench, source) == len(FIRST)
+
+
+def test_an_epoch_ends_with_its_progress_recorded(bench: Bench, set_conf: Callable[[str, str], None]) -> None:
+    set_conf("spark.headrace.epoch", "1s")
+    source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out", partitions=1)
+    query = start_real_time(bench.write(copies(bench.read(source)), sink).option("commitInterval", "1s"), "1 second")
+    bench.kafka.produce(source, FIRST)
+    bench.kafka.read_until(sink, len(FIRST), timeout=PATIENCE)
+    await_epochs(query, 2)
+    assert recorded(bench, source) == len(FIRST)
+
+
+def test_an_older_checkpoint_that_was_put_back_is_read_again(
+    bench: Bench, set_conf: Callable[[str, str], None], log: LogRecorder
+) -> None:
+    set_conf("spark.headrace.epoch", "1s")
+    source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out", partitions=1)
+    query = start_real_time(writer(bench, copies(bench.read(source)), sink), "1 second")
+    bench.kafka.produce(source, FIRST)
+    await_recorded(bench, source, len(FIRST))
+    await_epochs(query, 2)
+    query.stop()
+    shutil.copytree(bench.checkpoint, f"{bench.checkpoint}-older")
+    query = start_real_time(writer(bench, copies(bench.read(source)), sink), "1 second")
+    bench.kafka.produce(source, MORE)
+    await_recorded(bench, source, len(FIRST) + len(MORE))
+    await_epochs(query, 3)
+    # In an epoch that the older checkpoint does not know.
+    bench.kafka.produce(source, ["last"])
+    await_recorded(bench, source, len(FIRST) + len(MORE) + 1)
+    query.stop()
+    shutil.rmtree(bench.checkpoint)
+    shutil.move(f"{bench.checkpoint}-older", bench.checkpoint)
+    query = start_real_time(writer(bench, copies(bench.read(source)), sink), "1 second")
+    bench.kafka.read_until(sink, len(FIRST) + 2 * (len(MORE) + 1), timeout=PATIENCE)
+    query.stop()
+    assert any("an older checkpoint was put back" in line for line in log.text().splitlines())
+
+
+def test_a_copied_checkpoint_goes_on_by_itself(bench: Bench, log: LogRecorder) -> None:
+    """Both run on, and neither stops the other."""
+    source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out", partitions=1)
+    query = start_real_time(writer(bench, copies(bench.read(source)), sink))
+    bench.kafka.produce(source, FIRST)
+    await_recorded(bench, source, len(FIRST))
+    query.stop()
+    copy = replace(bench, checkpoint=f"{bench.checkpoint}-copy")
+    shutil.copytree(bench.checkpoint, copy.checkpoint)
+    other = bench.kafka.topic("other", partitions=1)
+    queries = [
+        start_real_time(writer(bench, copies(bench.read(source)), sink)),
+        start_real_time(writer(copy, copies(bench.read(source)), other)),
+    ]
+    bench.kafka.produce(source, MORE)
+    await_recorded(bench, source, len(FIRST) + len(MORE))
+    await_recorded(copy, source, len(FIRST) + len(MORE))
+    assert [query.exception() for query in queries] == [None, None]
+    assert bench.kafka.values(other) == as_bytes(MORE)
+    assert any("was copied or moved" in line for line in log.text().splitlines())
+
+
+@pytest.mark.parametrize("shape", ["state", "map"])
+def test_other_queries_keep_their_epochs_and_say_so(bench: Bench, shape: str, log: LogRecorder) -> None:
+    source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out", partitions=1)
+    rows = (
+        bench.read(source).groupBy("key").count().selectExpr("cast(count as string) as value")
+        if shape == "state"
+        else bench.read(source).select("value").mapInArrow(lambda batches: batches, "value binary")
+    )
+    query = start_real_time(writer(bench, rows, sink), "1 second")
+    await_epochs(query, 2)
+    assert any("Progress is committed at the end of each epoch" in line for line in log.text().splitlines())
+    assert not Path(bench.checkpoint, "headrace").exists()
