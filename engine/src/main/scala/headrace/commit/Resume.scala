@@ -10,9 +10,9 @@ import org.slf4j.LoggerFactory
 
 /** Where a query goes on: at the later of Spark's offset and the recorded one, for each partition.
   *
-  * A recorded offset counts unless it is of another topic with the same name, or of a later epoch than the checkpoint
-  * knows: then the checkpoint is an older one that was put back, and going on at the recorded offset would skip what
-  * its owner wants to read again. Both are said, never passed over.
+  * A recorded offset counts unless it is of another topic with the same name, or of a much later epoch than the checkpoint
+  * knows: then the checkpoint is an older one that was put back, and going on at the recorded offset would skip what its
+  * owner wants to read again. One epoch later is no reason: Spark writes its logs in the background. All of it is said.
   */
 private[headrace] object Resume {
   private val log = LoggerFactory.getLogger("headrace.commit.Resume")
@@ -42,11 +42,17 @@ private[headrace] object Resume {
     case None => ignored(partition, stored, "it was not written by this engine")
     case Some(stamp) if topicIds.get(partition.topic).exists(_ != stamp.topicId) =>
       ignored(partition, stored, "it belongs to an earlier topic of the same name, which was deleted")
-    case Some(stamp) if stamp.epoch > epoch =>
+    case Some(stamp) if stamp.epoch > epoch + 1 =>
       ignored(
         partition, stored,
         s"it was recorded in epoch ${stamp.epoch} by run ${stamp.run} on ${stamp.host}, and this checkpoint is at epoch " +
           s"$epoch: an older checkpoint was put back")
+    case Some(stamp) if stamp.epoch == epoch + 1 =>
+      log.warn(
+        "The offset {} that is recorded for {} is of epoch {}, one later than the checkpoint's: that was written late, or it " +
+          "is an older one that was put back. The query goes on at the recorded offset.",
+        stored.offset, partition, stamp.epoch)
+      true
     case Some(_) => true
   }
 

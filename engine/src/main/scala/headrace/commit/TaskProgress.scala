@@ -8,7 +8,7 @@ import java.util.concurrent.locks.LockSupport
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import headrace.{HeadraceException, TaskScope}
+import headrace.{CrashPoint, HeadraceException, TaskScope}
 import org.apache.kafka.clients.admin.{Admin, AdminClientConfig}
 import org.apache.kafka.clients.consumer.{ConsumerGroupMetadata, OffsetAndMetadata}
 import org.apache.kafka.clients.producer.{KafkaProducer, ProducerConfig}
@@ -78,13 +78,16 @@ private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[Str
     val news = offsets.filter { case (partition, offset) => recorded.get(partition).forall(_ < offset) }
     if (news.nonEmpty)
       try {
+        CrashPoint.reach("progress-due")
         producer.beginTransaction()
         producer.sendOffsetsToTransaction(
           news.map { case (partition, offset) =>
             partition -> new OffsetAndMetadata(offset, plan.stamp(partition.topic).json)
           }.asJava,
           new ConsumerGroupMetadata(plan.group))
+        CrashPoint.reach("progress-sent")
         producer.commitTransaction()
+        CrashPoint.reach("progress-recorded")
         recorded ++= news
       } catch {
         case fenced @ (_: ProducerFencedException | _: InvalidProducerEpochException) => fail(fenced)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package headrace.kafka
 
-import headrace.TaskScope
+import headrace.{CrashPoint, TaskScope}
 import headrace.commit.{ProgressPlan, Recording, TaskProgress}
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
@@ -32,7 +32,9 @@ private[kafka] final class KafkaWriter(options: SinkOptions, schema: StructType,
 
   override def commit(): WriterCommitMessage = {
     sending.finish()
+    CrashPoint.reach("epoch-written")
     if (!task.exists(_.isInterrupted())) recording.foreach(_.finish())
+    CrashPoint.reach("epoch-recorded")
     Written
   }
 
