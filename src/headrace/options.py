@@ -215,6 +215,15 @@ SETTINGS = (
         ),
     ),
     Setting(
+        key="spark.headrace.realtime.epoch",
+        value="10m",
+        kind=Kind.PREFERENCE,
+        reason=(
+            "how long epochs last at least where progress is recorded inside them: between two of them nothing is "
+            "processed"
+        ),
+    ),
+    Setting(
         key="spark.headrace.realtime.shufflePartitions",
         value="4",
         kind=Kind.PREFERENCE,

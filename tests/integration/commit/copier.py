@@ -8,7 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812 as every PySpark program ha
 
 servers, source, sink, checkpoint, epoch, *rest = sys.argv[1:]
 spark = SparkSession.builder.getOrCreate()
-spark.conf.set("spark.headrace.epoch", epoch)
+spark.conf.set("spark.headrace.realtime.epoch", epoch)
 records = (
     spark.readStream.format("kafka")
     .option("kafka.bootstrap.servers", servers)

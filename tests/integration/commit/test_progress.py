@@ -32,7 +32,7 @@ FIRST, MORE = [f"first {number}" for number in range(100)], [f"more {number}" fo
 @pytest.fixture(autouse=True)
 def long_epochs(set_conf: Callable[[str, str], None]) -> None:
     """As users have them; other tests count epochs, and have short ones."""
-    set_conf("spark.headrace.epoch", "10m")
+    set_conf("spark.headrace.realtime.epoch", "10m")
 
 
 def copies(records: DataFrame) -> DataFrame:
@@ -123,7 +123,7 @@ def test_behind_a_python_function_nothing_is_recorded_too_early(bench: Bench, *,
 
 
 def test_an_epoch_ends_with_its_progress_recorded(bench: Bench, set_conf: Callable[[str, str], None]) -> None:
-    set_conf("spark.headrace.epoch", "1s")
+    set_conf("spark.headrace.realtime.epoch", "1s")
     source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out", partitions=1)
     query = start_real_time(bench.write(copies(bench.read(source)), sink).option("commitInterval", "1s"), "1 second")
     bench.kafka.produce(source, FIRST)
@@ -135,7 +135,7 @@ def test_an_epoch_ends_with_its_progress_recorded(bench: Bench, set_conf: Callab
 def test_an_older_checkpoint_that_was_put_back_is_read_again(
     bench: Bench, set_conf: Callable[[str, str], None], log: LogRecorder
 ) -> None:
-    set_conf("spark.headrace.epoch", "1s")
+    set_conf("spark.headrace.realtime.epoch", "1s")
     source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out", partitions=1)
     query = start_real_time(writer(bench, copies(bench.read(source)), sink), "1 second")
     bench.kafka.produce(source, FIRST)

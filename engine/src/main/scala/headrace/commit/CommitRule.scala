@@ -21,7 +21,7 @@ import org.apache.spark.sql.internal.SQLConf
   */
 private[headrace] object CommitRule {
   /** How long epochs are then, at least. */
-  private val EpochSetting = "spark.headrace.epoch"
+  private val EpochSetting = "spark.headrace.realtime.epoch"
   private val DefaultEpoch = "10m"
   private val LongestDefaultIntervalMs = 1000L
 
