@@ -58,20 +58,21 @@ private[headrace] final class ProgressLog(session: SparkSession, checkpoint: Str
       case Some(note) if note.location == checkpoint && note.tasks >= tasks => note
       case _ =>
         known.filter(_.location != checkpoint).foreach(note =>
-          log.warn(
+          news.warn(
             "The checkpoint {} was copied or moved from {}. It goes on by itself from here; what was recorded inside the " +
               "last epoch there is used once.",
             checkpoint, note.location))
         val same = known.filter(_.location == checkpoint)
-        val news = ProgressNote(
+        val written = ProgressNote(
           same.fold(UUID.randomUUID().toString)(_.id), checkpoint, math.max(tasks, same.fold(0)(_.tasks)))
-        add(number + 1, news): Unit
-        news
+        add(number + 1, written): Unit
+        written
     }
   }
 }
 
 private object ProgressLog {
   private val mapper = new ObjectMapper
-  private val log = LoggerFactory.getLogger(classOf[ProgressLog])
+  // The name log is taken: Spark's own.
+  private val news = LoggerFactory.getLogger("headrace.commit.ProgressLog")
 }

@@ -90,7 +90,8 @@ private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[Str
         CrashPoint.reach("progress-recorded")
         recorded ++= news
       } catch {
-        case fenced @ (_: ProducerFencedException | _: InvalidProducerEpochException) => fail(fenced)
+        case fenced: ProducerFencedException => fail(fenced)
+        case fenced: InvalidProducerEpochException => fail(fenced)
         case passing: RetriableException =>
           log.warn("Progress could not be recorded and will be with the next records: {}", passing.getMessage)
           producer.abortTransaction()
