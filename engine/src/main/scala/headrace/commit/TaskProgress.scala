@@ -5,6 +5,7 @@ import java.time.Duration
 import java.util.concurrent.atomic.AtomicReference
 import java.util.concurrent.locks.LockSupport
 
+import scala.annotation.nowarn
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
@@ -39,6 +40,8 @@ private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[Str
   }
   producer.initTransactions()
 
+  // Kafka would rather be told by a consumer of the group; this group has none.
+  @nowarn("cat=deprecation") private val group = new ConsumerGroupMetadata(plan.group)
   private val waiting = new AtomicReference[Cut]()
   private var recorded = Map.empty[TopicPartition, Long]
   @volatile private var stopped = false
@@ -84,7 +87,7 @@ private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[Str
           news.map { case (partition, offset) =>
             partition -> new OffsetAndMetadata(offset, plan.stamp(partition.topic).json)
           }.asJava,
-          new ConsumerGroupMetadata(plan.group))
+          group)
         CrashPoint.reach("progress-sent")
         producer.commitTransaction()
         CrashPoint.reach("progress-recorded")
