@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from pyspark.sql import functions as F  # noqa: N812 as every PySpark program has it
 
 from headrace.local import Record
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from tests.integration.probes import LogRecorder
     from tests.integration.streams import Bench
+
+# Hints that have nothing to do with pandas or Arrow.
+pytestmark = pytest.mark.filterwarnings("ignore:Cannot infer the eval type from type hints")
 
 FIRST, MORE = [f"first {number}" for number in range(100)], [f"more {number}" for number in range(50)]
 
@@ -50,8 +53,17 @@ def recorded(bench: Bench, topic: str, partition: int = 0) -> int:
         return -1
     group = "headrace-" + json.loads(notes[-1].read_text(encoding="utf-8").split("\n", 1)[1])["id"]
     consumer = Consumer({"bootstrap.servers": bench.kafka.bootstrap, "group.id": group})
+
+    def asked() -> list[TopicPartition]:
+        try:
+            return consumer.committed([TopicPartition(topic, partition)], timeout=10)
+        except KafkaException as e:
+            # A group that is asked for the first time may have no coordinator yet.
+            assert e.args[0].code() in (KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS), e
+            return []
+
     try:
-        (answer,) = consumer.committed([TopicPartition(topic, partition)], timeout=10)
+        (answer,) = eventually(asked, PATIENCE)
         return int(answer.offset)
     finally:
         consumer.close()
@@ -146,6 +158,8 @@ def test_an_older_checkpoint_that_was_put_back_is_read_again(
     query = start_real_time(writer(bench, copies(bench.read(source)), sink), "1 second")
     bench.kafka.produce(source, MORE)
     await_recorded(bench, source, len(FIRST) + len(MORE))
+    # The first progress of a run says where it is.
+    await_epochs(query, 1)
     await_epochs(query, 3)
     # In an epoch that the older checkpoint does not know.
     bench.kafka.produce(source, ["last"])
@@ -156,29 +170,29 @@ def test_an_older_checkpoint_that_was_put_back_is_read_again(
     query = start_real_time(writer(bench, copies(bench.read(source)), sink), "1 second")
     bench.kafka.read_until(sink, len(FIRST) + 2 * (len(MORE) + 1), timeout=PATIENCE)
     query.stop()
-    assert any("an older checkpoint was put back" in line for line in log.text().splitlines())
+    assert "an older checkpoint was put back" in log.text()
 
 
 def test_a_copied_checkpoint_goes_on_by_itself(bench: Bench, log: LogRecorder) -> None:
-    """Both run on, and neither stops the other."""
+    """From the same place as the original, which does not notice."""
     source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out", partitions=1)
     query = start_real_time(writer(bench, copies(bench.read(source)), sink))
     bench.kafka.produce(source, FIRST)
     await_recorded(bench, source, len(FIRST))
     query.stop()
-    copy = replace(bench, checkpoint=f"{bench.checkpoint}-copy")
+    copy, other = replace(bench, checkpoint=f"{bench.checkpoint}-copy"), bench.kafka.topic("other", partitions=1)
     shutil.copytree(bench.checkpoint, copy.checkpoint)
-    other = bench.kafka.topic("other", partitions=1)
-    queries = [
-        start_real_time(writer(bench, copies(bench.read(source)), sink)),
-        start_real_time(writer(copy, copies(bench.read(source)), other)),
-    ]
     bench.kafka.produce(source, MORE)
-    await_recorded(bench, source, len(FIRST) + len(MORE))
+    query = start_real_time(writer(copy, copies(bench.read(source)), other))
     await_recorded(copy, source, len(FIRST) + len(MORE))
-    assert [query.exception() for query in queries] == [None, None]
+    query.stop()
+    assert recorded(bench, source) == len(FIRST)
+    query = start_real_time(writer(bench, copies(bench.read(source)), sink))
+    await_recorded(bench, source, len(FIRST) + len(MORE))
+    query.stop()
     assert bench.kafka.values(other) == as_bytes(MORE)
-    assert any("was copied or moved" in line for line in log.text().splitlines())
+    assert bench.kafka.values(sink) == as_bytes(FIRST + MORE)
+    assert "was copied or moved" in log.text()
 
 
 @pytest.mark.parametrize("shape", ["state", "map"])
@@ -191,5 +205,5 @@ def test_other_queries_keep_their_epochs_and_say_so(bench: Bench, shape: str, lo
     )
     query = start_real_time(writer(bench, rows, sink), "1 second")
     await_epochs(query, 2)
-    assert any("Progress is committed at the end of each epoch" in line for line in log.text().splitlines())
+    assert "Progress is committed at the end of each epoch" in log.text()
     assert not Path(bench.checkpoint, "headrace").exists()

@@ -7,6 +7,7 @@ import java.util.UUID
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import headrace.HeadraceException
+import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.streaming.checkpointing.HDFSMetadataLog
 import org.slf4j.LoggerFactory
@@ -26,7 +27,7 @@ private[headrace] final case class ProgressNote(id: String, location: String, ta
   * Reaches into Spark: `HDFSMetadataLog`, so that the notes are written by the checkpoint's own file manager.
   */
 private[headrace] final class ProgressLog(session: SparkSession, checkpoint: String)
-    extends HDFSMetadataLog[ProgressNote](session, s"$checkpoint/headrace") {
+    extends HDFSMetadataLog[ProgressNote](session, s"$checkpoint/${ProgressLog.Folder}") {
   import ProgressLog._
 
   override def serialize(note: ProgressNote, out: OutputStream): Unit = {
@@ -46,8 +47,6 @@ private[headrace] final class ProgressLog(session: SparkSession, checkpoint: Str
             "was read. Use the version that wrote it, or a newer one.",
           Map("path" -> checkpoint))
     }
-
-  def last: Option[ProgressNote] = getLatest().map(_._2)
 
   /** The note for so many tasks, written if it is news. A checkpoint that was copied or moved gets a new identity: what
     * was recorded under the old one may still be going on elsewhere.
@@ -71,7 +70,15 @@ private[headrace] final class ProgressLog(session: SparkSession, checkpoint: Str
   }
 }
 
-private object ProgressLog {
+private[commit] object ProgressLog {
+  /** The last note of a checkpoint. One without notes is left as it is: to look with a log would make its folder. */
+  def lastOf(session: SparkSession, checkpoint: String): Option[ProgressNote] = {
+    val folder = new Path(checkpoint, Folder)
+    val exists = folder.getFileSystem(session.sessionState.newHadoopConf()).exists(folder)
+    if (exists) new ProgressLog(session, checkpoint).getLatest().map(_._2) else None
+  }
+
+  private val Folder = "headrace"
   private val mapper = new ObjectMapper
   // The name log is taken: Spark's own.
   private val news = LoggerFactory.getLogger("headrace.commit.ProgressLog")

@@ -34,7 +34,7 @@ private[headrace] final class Recorder(checkpoint: String) {
     * checkpoint is a copy: then it is somebody else's.
     */
   def recordedBefore(admin: Admin): Map[TopicPartition, OffsetAndMetadata] = before.getOrElse {
-    val found = new ProgressLog(SparkSession.active, checkpoint).last.fold(Map.empty[TopicPartition, OffsetAndMetadata]) {
+    val found = ProgressLog.lastOf(SparkSession.active, checkpoint).fold(Map.empty[TopicPartition, OffsetAndMetadata]) {
       note =>
         if (note.location == checkpoint) fence(admin, note)
         Resume.recorded(admin, ProgressPlan.group(note.id))

@@ -38,8 +38,6 @@ private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[Str
       ProducerConfig.ACKS_CONFIG -> "all")
     new KafkaProducer[Array[Byte], Array[Byte]]((settings ++ own).asJava.asInstanceOf[java.util.Map[String, AnyRef]])
   }
-  producer.initTransactions()
-
   // Kafka would rather be told by a consumer of the group; this group has none.
   @nowarn("cat=deprecation") private val group = new ConsumerGroupMetadata(plan.group)
   private val waiting = new AtomicReference[Cut]()
@@ -62,6 +60,7 @@ private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[Str
   }
 
   task.addTaskCompletionListener[Unit](_ => close())
+  producer.initTransactions()
 
   /** Where the task goes on; asked after the fence, by every attempt. */
   def resume(starts: Map[TopicPartition, Long]): Map[TopicPartition, Long] = {
