@@ -7,7 +7,7 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo bench lock clean
+.PHONY: help setup check test demo bench soak lock clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ $(ARCHIVE): $(INSTALLED) tests/class_archive.py
 
 demo: setup ## card fraud, first in micro-batch, then in real-time mode (ARGS="--seconds 60")
 	@$(BIN)/python examples/demo $(ARGS)
+
+soak: setup $(ARCHIVE) ## the failure tests that are too long for every change
+	JAVA_TOOL_OPTIONS="$(QUICK_JVM)" $(BIN)/pytest tests/failure -m "soak or not soak"
 
 bench: setup ## measure latency; results go to bench-results
 	@$(BIN)/python benchmarks/bench.py $(ARGS)

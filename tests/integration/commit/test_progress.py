@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from pyspark.sql import functions as F  # noqa: N812 as every PySpark program has it
 
 from headrace.local import Record
 from headrace.testing import eventually
+from tests.integration.recorded import offset_recorded
 from tests.integration.streams import PATIENCE, await_epochs, run_micro_batches, start_real_time
 
 if TYPE_CHECKING:
@@ -47,26 +46,7 @@ def writer(bench: Bench, rows: DataFrame, sink: str) -> DataStreamWriter:
 
 
 def recorded(bench: Bench, topic: str, partition: int = 0) -> int:
-    """The offset that a query has recorded for a partition; -1 before it has."""
-    notes = sorted(Path(bench.checkpoint, "headrace").glob("[0-9]*"), key=lambda path: int(path.name))
-    if not notes:
-        return -1
-    group = "headrace-" + json.loads(notes[-1].read_text(encoding="utf-8").split("\n", 1)[1])["id"]
-    consumer = Consumer({"bootstrap.servers": bench.kafka.bootstrap, "group.id": group})
-
-    def asked() -> list[TopicPartition]:
-        try:
-            return consumer.committed([TopicPartition(topic, partition)], timeout=10)
-        except KafkaException as e:
-            # A group that is asked for the first time may have no coordinator yet.
-            assert e.args[0].code() in (KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS), e
-            return []
-
-    try:
-        (answer,) = eventually(asked, PATIENCE)
-        return int(answer.offset)
-    finally:
-        consumer.close()
+    return offset_recorded(bench.kafka, bench.checkpoint, topic, partition)
 
 
 def await_recorded(bench: Bench, topic: str, offset: int) -> None:

@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headrace.testing import eventually
-from tests.integration.commit.test_progress import recorded
-from tests.integration.streams import PATIENCE, Bench
+from tests.integration.recorded import PATIENCE, offset_recorded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from headrace.testing import Kafka
 
+HEADRACE_RUN = (sys.executable, "-m", "headrace.cli.main", "run")
 COPIER = Path(__file__).with_name("copier.py")
-KILLED = 137
 pytestmark = pytest.mark.timeout(300)
 
 
@@ -42,8 +41,7 @@ class Copies:
         application = [str(COPIER), self.kafka.bootstrap, self.source, self.sink, self.checkpoint, epoch, *words]
         with self._log.open("ab") as log:
             run = subprocess.Popen(
-                [sys.executable, "-m", "headrace.cli.main", "run", "--conf", "spark.ui.enabled=false", *options]
-                + application,
+                [*HEADRACE_RUN, "--conf", "spark.ui.enabled=false", *options, *application],
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
@@ -52,8 +50,7 @@ class Copies:
         return run
 
     def recorded(self) -> int:
-        # Only the checkpoint and the broker count.
-        return recorded(Bench(None, self.kafka, self.checkpoint), self.source)  # type: ignore[arg-type]
+        return offset_recorded(self.kafka, self.checkpoint, self.source)
 
     def log(self) -> str:
         return self._log.read_text(encoding="utf-8", errors="replace")
@@ -63,6 +60,10 @@ class Copies:
         wanted = {value.encode() for value in values}
         eventually(lambda: wanted <= set(self.kafka.values(self.sink)), PATIENCE * 2)
         return Counter(self.kafka.values(self.sink))
+
+    def await_or_end(self, run: subprocess.Popen[bytes], number: int) -> None:
+        """Waits until so many values were copied, or the run has ended."""
+        eventually(lambda: run.poll() is not None or len(self.kafka.values(self.sink)) >= number, PATIENCE * 2)
 
     def end(self) -> None:
         for run in self._runs:
@@ -78,15 +79,15 @@ def copies(kafka: Kafka, tmp_path: Path) -> Iterator[Copies]:
     made.end()
 
 
-@pytest.mark.parametrize("words", [(), ("python",)], ids=["sql", "python"])
+# On this machine an application takes ten seconds to start: some combinations are for `make soak`.
 @pytest.mark.parametrize(
-    ("point", "epoch"),
+    ("point", "epoch", "words"),
     [
-        ("progress-due:2", "10m"),
-        ("progress-sent:2", "10m"),
-        ("progress-recorded:2", "10m"),
-        ("epoch-written:1", "2s"),
-        ("epoch-recorded:1", "2s"),
+        pytest.param("progress-due:2", "10m", (), marks=pytest.mark.soak),
+        ("progress-sent:2", "10m", ("python",)),
+        ("progress-recorded:2", "10m", ()),
+        ("epoch-written:1", "2s", ()),
+        pytest.param("epoch-recorded:1", "2s", ("python",), marks=pytest.mark.soak),
     ],
 )
 def test_a_crash_loses_nothing_and_repeats_only_what_was_not_recorded(
@@ -99,7 +100,7 @@ def test_a_crash_loses_nothing_and_repeats_only_what_was_not_recorded(
     while run.poll() is None and sent < len(values):
         copies.kafka.produce(copies.source, values[sent : sent + 5])
         sent += 5
-        eventually(lambda: run.poll() is not None or len(copies.kafka.values(copies.sink)) >= sent, PATIENCE * 2)
+        copies.await_or_end(run, sent)
     eventually(lambda: run.poll() is not None, PATIENCE)
     before = copies.recorded()
     copies.start(*words, epoch="10m")

@@ -18,13 +18,11 @@ records = (
 )
 value = F.col("value").cast("string")
 copies = records.select("key", (F.udf(lambda text: text, "string")(value) if rest else value).alias("value"))
-query = (
+writer = (
     copies.writeStream.format("kafka")
     .option("kafka.bootstrap.servers", servers)
     .option("topic", sink)
     .option("checkpointLocation", checkpoint)
     .option("commitInterval", "100ms")
-    .trigger(realTime="1 second")
-    .start()
 )
-query.awaitTermination()
+writer.trigger(realTime="1 second").start().awaitTermination()  # type: ignore[call-overload] # PySpark's types lack it
