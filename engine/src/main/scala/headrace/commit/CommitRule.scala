@@ -27,24 +27,20 @@ private[headrace] object CommitRule {
 
   def apply(plan: SparkPlan, context: SparkContext): SparkPlan = {
     val scans = plan.collect { case scan: RealTimeStreamScanExec => scan }
-    val run = context.getLocalProperty(EpochPlanner.RunProperty)
+    val streams = scans.map(_.stream).collect { case stream: KafkaStream => stream }
     // Without a run this is somebody looking at a plan, not an epoch about to run.
-    if (scans.isEmpty || run == null) plan
-    else (sinkOf(plan), scans) match {
-      case (Some(sink), Seq(scan)) => scan.stream match {
-          case stream: KafkaStream =>
-            val triggerMs = scan.batchDurationMs
-            val wanted = sink.commitIntervalMs.getOrElse(math.min(triggerMs, LongestDefaultIntervalMs))
-            against(plan, context) match {
-              case Some(reason) => stream.announce(s"Progress is committed at the end of each epoch: $reason.")
-              case None =>
-                // Its partitions are planned with it, and only then it is known how many tasks there are.
-                stream.recordProgress(sink, scan.inputPartitions.size, math.min(wanted, triggerMs))
-            }
-            if (stream.recordsProgress) stretched(plan) else plan
-          case _ => plan
-        }
-      case _ => plan
+    if (streams.isEmpty || context.getLocalProperty(EpochPlanner.RunProperty) == null) plan
+    else {
+      against(plan, scans.size, context) match {
+        case Some(reason) => streams.head.announce(s"Progress is committed at the end of each epoch: $reason.")
+        case None =>
+          val triggerMs = scans.head.batchDurationMs
+          val sink = sinkOf(plan).get
+          val wanted = sink.commitIntervalMs.getOrElse(LongestDefaultIntervalMs)
+          // Its partitions are planned with it, and only then it is known how many tasks there are.
+          streams.head.recordProgress(sink, scans.head.inputPartitions.size, math.min(wanted, triggerMs))
+      }
+      if (streams.head.recordsProgress) stretched(plan) else plan
     }
   }
 
@@ -52,8 +48,10 @@ private[headrace] object CommitRule {
     case WriteToDataSourceV2Exec(write: MicroBatchWrite, _, _, _, _) => write.writeSupport
   }.collect { case kafka: KafkaStreamingWrite => kafka }
 
-  private def against(plan: SparkPlan, context: SparkContext): Option[String] =
-    if (plan.exists(_.isInstanceOf[StatefulOperator])) Some("the query keeps state")
+  private def against(plan: SparkPlan, sources: Int, context: SparkContext): Option[String] =
+    if (sinkOf(plan).isEmpty) Some("the sink is not Kafka")
+    else if (sources > 1) Some("the query has several sources")
+    else if (plan.exists(_.isInstanceOf[StatefulOperator])) Some("the query keeps state")
     else if (plan.exists(_.isInstanceOf[ShuffleExchangeLike])) Some("the query has a shuffle")
     else if (plan.exists(_.isInstanceOf[MapFunctionExec]))
       Some("nobody can tell when a function of batches is done with a record")

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package headrace.commit
 
-import java.util.concurrent.ExecutionException
-
 import scala.jdk.CollectionConverters._
-import scala.util.Using
+import scala.util.{Try, Using}
 
-import org.apache.kafka.clients.admin.{Admin, AdminClientConfig}
+import org.apache.kafka.clients.admin.{Admin, AdminClientConfig, FenceProducersOptions}
 import org.apache.kafka.clients.consumer.OffsetAndMetadata
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.AuthorizationException
@@ -44,7 +42,8 @@ private[headrace] final class Recorder(checkpoint: String) {
   }
 
   private def fence(admin: Admin, note: ProgressNote): Unit =
-    if (note.tasks > 0) admin.fenceProducers(note.transactionalIds.asJava).all().get(): Unit
+    if (note.tasks > 0)
+      admin.fenceProducers(note.transactionalIds.asJava, new FenceProducersOptions().timeoutMs(FenceMs)).all().get(): Unit
 
   /** The note under which so many tasks record; none, and why, if they cannot. */
   def noteFor(tasks: Int, source: Admin, sink: Map[String, String]): Either[String, ProgressNote] = {
@@ -60,16 +59,15 @@ private[headrace] final class Recorder(checkpoint: String) {
     if (source.describeCluster().clusterId().get() != sink.describeCluster().clusterId().get())
       Some("the records are read from one cluster and written to another")
     else
-      try {
-        fence(sink, note)
-        None
-      } catch {
-        case failed: ExecutionException if failed.getCause.isInstanceOf[AuthorizationException] =>
-          Some(s"the user of the sink may not use the transactional ids headrace-* (${failed.getCause.getMessage})")
+      Try(fence(sink, note)).failed.toOption.map(_.getCause).map {
+        case denied: AuthorizationException =>
+          s"the user of the sink may not use the transactional ids headrace-* (${denied.getMessage})"
+        case cause => s"the brokers do not serve transactions ($cause)"
       }
 }
 
 private object Recorder {
+  private val FenceMs = 10000
   private val log = LoggerFactory.getLogger("headrace.commit")
 
   private def adminOf(settings: Map[String, String]): Admin = Admin.create(
