@@ -20,6 +20,8 @@ LONGEST_FIRST = (
     "test_functions",
     "test_processors",
     "test_checkpoints",
+    "test_crashes",
+    "test_handover",
     "test_run",
     "test_examples",
     "test_local_kafka",

@@ -26,6 +26,10 @@ class Kind(enum.Enum):
     OPTIONS = "options"
     """Ours first, then the user's: of two options of a JVM with one meaning, the last wins."""
 
+    LATE = "late"
+    """Ours unless the user says otherwise, but put in force by the plugin: spark-submit, which reads the settings of
+    the application before it has its jars, could not load the class."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Setting:
@@ -193,6 +197,26 @@ SETTINGS = (
         reason=(
             "Spark refuses every checkpoint of format 1, although only state is at risk; the engine continues "
             "stateless ones and refuses stateful ones itself"
+        ),
+    ),
+    # Local checkpoints.
+    Setting(
+        key="spark.sql.streaming.checkpointFileManagerClass",
+        value="headrace.checkpoint.CheckpointFiles",
+        kind=Kind.PREFERENCE,
+        reason=(
+            "on a local disk Spark starts other processes for each file of a checkpoint, and a query with state waits "
+            "for them between two epochs; ours writes the same files itself, and has them on the disk before it goes "
+            "on; on every other file system it leaves them to Spark's"
+        ),
+    ),
+    Setting(
+        key="spark.hadoop.fs.file.impl",
+        value="headrace.checkpoint.LocalFiles",
+        kind=Kind.LATE,
+        reason=(
+            "snapshots of state, and whatever else is written to a local disk, do not pass the file manager; this does "
+            "the same for them"
         ),
     ),
     # Latency.

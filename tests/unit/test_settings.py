@@ -88,6 +88,14 @@ def test_a_preference_in_the_defaults_file_is_left_for_spark_to_read(setting: Se
     assert setting.key not in conf_of(defaults={setting.key: "theirs"})
 
 
+@pytest.mark.parametrize("setting", [setting for setting in SETTINGS if setting.kind is Kind.LATE], ids=by_key)
+def test_a_late_setting_is_left_to_the_plugin_and_yields_to_the_user(setting: Setting) -> None:
+    assert setting.key not in conf_of()
+    assert conf_of(app={setting.key: "theirs"})[setting.key] == "theirs"
+    assert f"{setting.key} = {setting.value}\n    late, ours:" in explain.as_text({})
+    assert f"{setting.key} = theirs\n    late, yours:" in explain.as_text({setting.key: "theirs"})
+
+
 def test_a_repaired_conflict_is_none() -> None:
     key = "spark.dynamicAllocation.enabled"
     assert conf_of(app={key: "false"}, launch={key: "true"}, defaults={key: "true"})[key] == "false"

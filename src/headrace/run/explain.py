@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _WIDTH = 100
+_YIELDING = (Kind.PREFERENCE, Kind.LATE)
 _JARS = ("<engine jar>", "<kafka-clients jar>")
 
 _PAGE = """\
@@ -38,6 +39,8 @@ What happens when you set the same key:
 - **preference**: yours wins.
 - **list**: your items come first, then ours, none twice.
 - **options**: ours come first, then yours; of two with one meaning, such as `-Xms`, a JVM takes the last.
+- **late**: yours wins. Ours is put in force by the plugin when the application starts, for it must not be among the
+  settings that `spark-submit` reads: it could not load the class yet, and would not start. Do not set it to our value.
 
 `{{jars}}` are the engine jar and Kafka's client; `{{slots}}` is four times the number of cores, and at least 16;
 `{{driver_memory}}` and `{{executor_memory}}` are `spark.driver.memory` and `spark.executor.memory`.
@@ -81,10 +84,7 @@ def as_text(conf: Mapping[str, str]) -> str:
     """
     user = surrounding_settings(Submission.parse(os.environ.get(VARIABLE)).with_conf(conf))
     in_force = merge(user, jars=_JARS, slots=local_slots()).conf
-    return "\n".join(
-        _block(setting, in_force.get(setting.key, user.get(setting.key)), _origin(setting, user))
-        for setting in SETTINGS
-    )
+    return "\n".join(_block(setting, _value(setting, in_force, user), _origin(setting, user)) for setting in SETTINGS)
 
 
 def as_page() -> str:
@@ -96,10 +96,15 @@ def as_page() -> str:
     return _PAGE.format(rows="\n".join(rows))
 
 
+def _value(setting: Setting, in_force: Mapping[str, str], user: UserSettings) -> str | None:
+    given = in_force.get(setting.key, user.get(setting.key))
+    return setting.value if given is None and setting.kind is Kind.LATE else given
+
+
 def _origin(setting: Setting, user: UserSettings) -> str:
     if user.get(setting.key) is None or setting.kind is Kind.REQUIRED:
         return f"{setting.kind.value}, ours"
-    return f"{setting.kind.value}, {'yours' if setting.kind is Kind.PREFERENCE else 'yours and ours'}"
+    return f"{setting.kind.value}, {'yours' if setting.kind in _YIELDING else 'yours and ours'}"
 
 
 def _block(setting: Setting, value: str | None, origin: str) -> str:

@@ -56,6 +56,12 @@ TESTED_WITH_PYTHON = {
     "PythonException": "test_a_broken_function_fails_the_query_with_its_traceback",
 }
 """In tests/integration/python."""
+TESTED_WITH_CHECKPOINTS = {
+    "spark.sql.streaming.checkpointFileManagerClass": "test_both_are_in_force",
+    "CheckpointFileManager.CancellableFSDataOutputStream": "test_what_is_seen_is_the_same",
+    "RocksDBFileManager": "test_none_is_started_for_a_snapshot_of_state_nor_to_load_it",
+}
+"""In tests/integration/checkpoint."""
 EPOCH_MS = 1000
 
 
@@ -65,12 +71,13 @@ def test_every_reach_has_its_test() -> None:
     reaches = {
         name for line in re.findall(r"Reaches into Spark: ([^\n]*)", text) for name in re.findall(r"`([^`]+)`", line)
     }
-    assert reaches == set(TESTED_HERE) | set(TESTED_WITH_PYTHON)
+    assert reaches == set(TESTED_HERE) | set(TESTED_WITH_PYTHON) | set(TESTED_WITH_CHECKPOINTS)
     assert set(TESTED_HERE.values()) <= set(globals())
-    with_python = "".join(
-        path.read_text(encoding="utf-8") for path in (Path(__file__).parents[1] / "python").glob("test_*.py")
-    )
-    assert all(f"def {test}(" in with_python for test in TESTED_WITH_PYTHON.values())
+    for folder, tested in (("python", TESTED_WITH_PYTHON), ("checkpoint", TESTED_WITH_CHECKPOINTS)):
+        tests = "".join(
+            path.read_text(encoding="utf-8") for path in (Path(__file__).parents[1] / folder).glob("test_*.py")
+        )
+        assert all(f"def {test}(" in tests for test in tested.values())
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@ from tests.integration.probes import TaskRecorder, with_probes
 from tests.integration.streams import PATIENCE, Bench, await_epochs, start_real_time
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from headrace.local import Record
     from tests.integration.modes.shapes import Shape
 
@@ -34,7 +36,7 @@ def main(bootstrap: str, folder: str) -> None:
         checkpoints = f"{folder}/{number}"
         outcomes[shape.name] = outcome(Bench(spark, kafka, checkpoints), shape, inputs)
     counted = count_over_epochs(Bench(spark, kafka, f"{folder}/epochs"))
-    print(json.dumps({"shapes": outcomes, "counted": counted}))
+    print(json.dumps({"shapes": outcomes, "counted": counted, "files": files_of_executors(spark)}))
     spark.stop()
 
 
@@ -52,6 +54,12 @@ def outcome(bench: Bench, shape: Shape, inputs: Inputs) -> dict[str, object]:
     executors = sorted({task.executor for task in recorder.tasks()})
     recorder.close()
     return {**differences, "executors": executors}
+
+
+def files_of_executors(spark: SparkSession) -> list[str]:
+    """Returns the class of the local file system of each task's executor."""
+    tasks = spark.range(0, 8, 1, 8).selectExpr("reflect('headrace.probe.SharedClass', 'name') name")
+    return [row.name for row in tasks.collect()]
 
 
 def count_over_epochs(bench: Bench) -> dict[str, str]:

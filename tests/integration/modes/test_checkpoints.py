@@ -4,9 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.errors import IllegalArgumentException
 
-from headrace.engine import ivy
+from tests.integration.modes.stock import run_stock
 from tests.integration.streams import PATIENCE, await_epochs, run_micro_batches, start_real_time
 
 if TYPE_CHECKING:
@@ -25,9 +22,6 @@ if TYPE_CHECKING:
 
     from headrace.testing import Kafka
     from tests.integration.streams import Bench
-
-ROOT = Path(__file__).parents[3]
-STOCK_CONNECTOR = ROOT / "benchmarks" / "engines" / "stock-kafka.lock"
 
 
 def copies(rows: DataFrame) -> DataFrame:
@@ -48,18 +42,6 @@ def source(kafka: Kafka) -> str:
 @pytest.fixture
 def sink(kafka: Kafka) -> str:
     return kafka.topic("out")
-
-
-def run_stock(bench: Bench, source: str, sink: str, shape: str) -> None:
-    """Runs the query as a stranger to Headrace would have."""
-    jars = ",".join(str(path) for path in ivy.resolve(STOCK_CONNECTOR))
-    program = Path(__file__).with_name("stock_application.py")
-    subprocess.run(
-        [sys.executable, str(program), bench.kafka.bootstrap, source, sink, bench.checkpoint, shape],
-        env={**os.environ, "PYSPARK_SUBMIT_ARGS": f"--jars {jars} pyspark-shell"},
-        check=True,
-        timeout=PATIENCE.total_seconds() * 2,
-    )
 
 
 def run_real_time(writer: DataStreamWriter, kafka: Kafka, sink: str, expected: int) -> None:

@@ -39,3 +39,9 @@ def test_on_two_executors(outcomes: dict[str, Any], name: str, mode: str) -> Non
 def test_state_is_kept_over_epochs_and_a_restart_on_two_executors(outcomes: dict[str, Any]) -> None:
     """Each epoch, and the query that is started again, counts on from where the last one was committed."""
     assert outcomes["counted"] == dict.fromkeys(VALUES, str(EPOCHS))
+
+
+@pytest.mark.timeout(SECONDS)
+def test_executors_write_local_files_without_starting_processes(outcomes: dict[str, Any]) -> None:
+    """Their local file system is ours, as the driver's is."""
+    assert set(outcomes["files"]) == {"headrace.checkpoint.LocalFiles"}

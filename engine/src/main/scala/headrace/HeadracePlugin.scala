@@ -6,6 +6,7 @@ import java.util.concurrent.{Executors, ScheduledExecutorService, TimeUnit}
 
 import scala.util.control.NonFatal
 
+import headrace.checkpoint.SharedFiles
 import headrace.kafka.{ConsumerPool, ProducerPool}
 import org.apache.logging.log4j.Level
 import org.apache.logging.log4j.core.config.Configurator
@@ -32,6 +33,7 @@ private[headrace] final class HeadraceDriver extends DriverPlugin {
     // Spark's allowlist is off (see the settings table) and still warns about every operator and sink it does not know;
     // what may run is checked, and said, by our guard.
     Configurator.setLevel("org.apache.spark.sql.execution.streaming.runtime.RealTimeModeAllowlist", Level.ERROR)
+    SharedFiles.settle(plugin.conf())
     Collections.emptyMap()
   }
 
@@ -49,6 +51,7 @@ private[headrace] final class HeadraceExecutor extends ExecutorPlugin {
   private var chores: ScheduledExecutorService = _
 
   override def init(context: PluginContext, extra: JMap[String, String]): Unit = {
+    SharedFiles.settle(context.conf())
     ConsumerPool.configure(context.conf)
     ProducerPool.configure(context.conf)
     chores = Executors.newSingleThreadScheduledExecutor { task =>
