@@ -66,6 +66,10 @@ def long_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield kept
 
 
+def to_json(value: Any) -> str | None:  # noqa: ANN401 PySpark's variant
+    return None if value is None else str(value.toPython())
+
+
 def scaled(value: str | None, factor: int = 1) -> int:
     return factor * len(value or "")
 
@@ -132,6 +136,10 @@ FUNCTIONS: dict[str, Build] = {
     ),
     "not deterministic": lambda records: records.select(
         "key", answer(F.udf(plus_one, "long").asNondeterministic()(_text()))
+    ),
+    "variant": lambda records: records.select(
+        "key",
+        answer(F.udf(to_json, "string")(F.parse_json(F.to_json(F.struct(F.substring(_text(), 1, 50).alias("t")))))),
     ),
     "mapInPandas": lambda records: _with_text(records).mapInPandas(doubled_frames, "key string, value string"),
     "mapInArrow": lambda records: _with_text(records).mapInArrow(long_batches, "key string, value string"),

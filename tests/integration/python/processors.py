@@ -88,6 +88,31 @@ class Alarm(StatefulProcessor):
         pass
 
 
+class Closing(StatefulProcessor):
+    """Answers a key once, when the watermark has passed the time of its first row by ten seconds."""
+
+    DELAY_MS = 10_000
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self.handle = handle
+        self.count: Any = handle.getValueState("count", "count long")
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ANN401, ARG002, N802, N803
+        for row in rows:
+            count = self.count.get()[0] if self.count.exists() else 0
+            if count == 0:
+                self.handle.registerTimer(int(row.at.timestamp() * 1000) + self.DELAY_MS)
+            self.count.update((count + 1,))
+        return iter(())
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: ANN401, ARG002, N802, N803
+        yield Row(key=key[0], value=f"{self.count.get()[0]} until {expiredTimerInfo.getExpiryTimeInMs()}")
+        self.count.clear()
+
+    def close(self) -> None:
+        pass
+
+
 class Keeper(StatefulProcessor):
     """Reads what it has just written, of every type, also a value that comes back from the JVM in another shape."""
 

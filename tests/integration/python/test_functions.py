@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -17,6 +18,9 @@ from tests.integration.streams import PATIENCE, await_epochs, run_micro_batches,
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame
 
     from tests.integration.python.functions import Build
     from tests.integration.streams import Bench
@@ -56,6 +60,49 @@ def test_real_time_and_micro_batch_give_the_same(bench: Bench, name: str) -> Non
     ordered = (lambda lists: {key: sorted(values) for key, values in lists.items()}) if name == "mapInPandas" else dict
     assert ordered(by_key(bench.kafka.read(real))) == ordered(by_key(expected))
     query.stop()
+
+
+@pytest.mark.parametrize("use_arrow", [True, False], ids=["arrow", "pickled"])
+def test_times_are_those_of_the_sessions_time_zone(
+    bench: Bench, set_conf: Callable[[str, str], None], *, use_arrow: bool
+) -> None:
+    """As in micro-batch mode, on both sides of a change of the clocks."""
+
+    def told(at: dt.datetime) -> dt.datetime:
+        return at + dt.timedelta(hours=1)
+
+    set_conf("spark.sql.session.timeZone", "America/New_York")
+    source, micro, real = (bench.kafka.topic(name, partitions=1) for name in ("times", "micro", "real"))
+    # 2026-03-08 and 2026-11-01, around two at night.
+    seconds = [1_772_951_400, 1_772_955_000, 1_793_511_000, 1_793_514_600, 1_793_518_200]
+    bench.kafka.produce(source, [str(second) for second in seconds])
+
+    def rows() -> DataFrame:
+        at = F.timestamp_seconds(F.col("value").cast("string").cast("long"))
+        later = F.udf(told, "timestamp", useArrow=use_arrow)(at)
+        return bench.read(source).select(F.concat_ws(" ", at.cast("string"), later.cast("string")).alias("value"))
+
+    run_micro_batches(replace(bench, checkpoint=f"{bench.checkpoint}-micro").write(rows(), micro))
+    start_real_time(bench.write(rows(), real))
+    bench.kafka.read_until(real, len(seconds), timeout=PATIENCE)
+    assert bench.kafka.values(real) == bench.kafka.values(micro)
+
+
+def test_a_function_finds_modules_that_were_added_later(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "added_later.py").write_text("def doubled(text):\n    return text * 2\n", encoding="utf-8")
+    bench.spark.sparkContext.addPyFile(str(tmp_path / "added_later.py"))
+
+    def doubled(text: str) -> str:
+        import added_later  # noqa: PLC0415 only there where it was added
+
+        return str(added_later.doubled(text))
+
+    source, sink = bench.kafka.topic("values"), bench.kafka.topic("answers")
+    start_real_time(
+        bench.write(bench.read(source).select(F.udf(doubled)(F.col("value").cast("string")).alias("value")), sink)
+    )
+    bench.kafka.produce(source, ["ab"])
+    assert bench.kafka.read_until(sink, 1, timeout=PATIENCE)[0].value == b"abab"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812 as every PySpark program has it
 
 from headrace.local import Record
-from tests.integration.python.processors import OUTPUT, Alarm, Index, Keeper, Running, Totals
+from tests.integration.python.processors import OUTPUT, Alarm, Closing, Index, Keeper, Running, Totals
 from tests.integration.streams import PATIENCE, await_epochs, run_micro_batches, start_real_time
 
 if TYPE_CHECKING:
@@ -81,6 +81,21 @@ def test_each_record_is_answered_without_a_further_one(bench: Bench, build: Call
         bench.kafka.produce(source, [Record(key=b"key", value=b"one")])
         bench.kafka.read_until(sink, number, timeout=PATIENCE)
     query.stop()
+
+
+@pytest.mark.usefixtures("few_partitions")
+def test_timers_of_event_time_follow_the_watermark(bench: Bench) -> None:
+    """It moves when an epoch ends: no further record is needed behind the one that moves it."""
+    source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out")
+    rows = bench.read(source).select(F.col("key").cast("string").alias("key"), F.col("timestamp").alias("at"))
+    closing = rows.withWatermark("at", "1 second").groupBy("key")
+    answers = closing.transformWithState(Closing(), OUTPUT, "update", "EventTime")
+    query = start_real_time(bench.write(answers, sink), "1 second")
+    times = [("a", 1_000), ("b", 2_000), ("a", 3_000), ("later", 13_500)]
+    bench.kafka.produce(source, [Record(key=key.encode(), value=b"", timestamp_ms=time) for key, time in times])
+    bench.kafka.read_until(sink, 2, timeout=PATIENCE)
+    query.stop()
+    assert by_key(bench.kafka.read(sink)) == {b"a": [b"2 until 11000"], b"b": [b"1 until 12000"]}
 
 
 @pytest.mark.usefixtures("few_partitions")
