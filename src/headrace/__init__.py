@@ -14,12 +14,17 @@ from headrace.errors import HeadraceError
 
 if TYPE_CHECKING:
     from headrace.engine.session import configure, session
+    from headrace.run.drain import drain
 
-__all__ = ["HeadraceError", "__version__", "configure", "session"]
+__all__ = ["HeadraceError", "__version__", "configure", "drain", "session"]
 
 __version__ = "0.1.0"
 
-_HOMES = {"configure": "headrace.engine.session", "session": "headrace.engine.session"}
+_HOMES = {
+    "configure": "headrace.engine.session",
+    "drain": "headrace.run.drain",
+    "session": "headrace.engine.session",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -13,6 +13,7 @@
     │   └── ConnectUnsupportedError  the engine does not work through Spark Connect
     ├── SettingConflictError         a user's setting contradicts what the engine needs
     ├── ApplicationNotFoundError     the application to run is not there
+    ├── DrainTimeoutError            a query could not be drained in time
     ├── JavaMissingError             no usable Java
     ├── ExtraMissingError            a command needs packages that are not installed
     ├── BenchmarksMissingError       the programs of `headrace bench` are not there
@@ -182,6 +183,20 @@ class ApplicationNotFoundError(HeadraceError):
     def __init__(self, path: Path | str) -> None:
         """Names the path that was asked for."""
         super().__init__(path=path)
+
+
+class DrainTimeoutError(HeadraceError):
+    """A query could not be drained in time."""
+
+    condition = "DRAIN_TIMEOUT"
+    template = (
+        "The query {query} did not finish what was on its way within {seconds} seconds. It reads no more, and nothing "
+        "is lost; what it has not committed is read again at the next start. Wait longer, or end it with query.stop()."
+    )
+
+    def __init__(self, *, query: str, seconds: int) -> None:
+        """Names the query, and how long it had."""
+        super().__init__(query=query, seconds=seconds)
 
 
 class JavaMissingError(HeadraceError):

@@ -127,3 +127,19 @@ def test_a_run_that_was_away_can_record_nothing_when_it_comes_back(copies: Copie
     eventually(lambda: copies.recorded() == 6, PATIENCE)
     counts = copies.await_all(["a", "b", "c", "d", "e", "f"])
     assert counts[b"a"] == counts[b"b"] == 1
+
+
+def test_a_run_that_is_told_to_end_drains_its_queries(copies: Copies) -> None:
+    """As Kubernetes, systemd and `kill` tell it."""
+    run = copies.start()
+    copies.kafka.produce(copies.source, ["a", "b", "c"])
+    copies.await_all(["a", "b", "c"])
+    copies.kafka.produce(copies.source, ["d"])
+    run.terminate()
+    eventually(lambda: run.poll() is not None, PATIENCE * 2)
+    assert run.returncode == -signal.SIGTERM
+    assert "is drained" in copies.log()
+    copies.start()
+    copies.kafka.produce(copies.source, ["e"])
+    counts = copies.await_all(["a", "b", "c", "d", "e"])
+    assert set(counts.values()) == {1}

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import pyspark
 from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
 
 from headrace.errors import EngineInactiveError, EngineMismatchError, ForeignConnectorError
 from headrace.options import EXTENSION, KAFKA_PROVIDER, PLUGIN
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming import StreamingQuery
 
 _JVM_EXIT_SECONDS = 30
+_LAST_EPOCH = 2**63 - 1
 
 
 def is_running() -> bool:
@@ -61,6 +63,23 @@ def verify(spark: SparkSession) -> None:
     # Spark only logs a warning when it cannot load an extension. Ours shows in the session by the rules it brings.
     if not any(EXTENSION in str(rule) for rule in _items(session_state.columnarRules())):
         raise EngineInactiveError(EXTENSION)
+
+
+def stop_reading(run: str) -> None:
+    """Ends the epoch of a run of a real-time query, and all that follow, before they read a record."""
+    _jvm_class("headrace.EpochSignal").end(run, _LAST_EPOCH)
+
+
+def active_queries() -> list[StreamingQuery]:
+    """Returns the queries that run in this process, of its default session and those that share its state."""
+    session = SparkSession.getActiveSession() if is_application_running() else None
+    return [] if session is None else list(session.streams.active)
+
+
+def is_real_time(query: StreamingQuery) -> bool:
+    """Says whether a query runs in real-time mode."""
+    execution: Any = query._jsq.streamingQuery()  # noqa: SLF001 the only way to its trigger
+    return str(execution.trigger().getClass().getSimpleName()) == "RealTimeTrigger"
 
 
 def stop_jvm() -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from headrace.engine import gateway
 from headrace.engine.attach import attach
 from headrace.errors import ApplicationNotFoundError
+from headrace.run.drain import drain_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,6 +41,7 @@ def run(script: str, arguments: Sequence[str], *, conf: Mapping[str, str]) -> No
     if not Path(script).is_file():
         raise ApplicationNotFoundError(script)
     attach(conf)
+    signal.signal(signal.SIGTERM, _drained)
     end = _End()
     # Registered before the script can register anything: exit handlers run from the last to the first, after all
     # threads that the script left running.
@@ -60,6 +62,14 @@ def run(script: str, arguments: Sequence[str], *, conf: Mapping[str, str]) -> No
         own = error.__traceback__.tb_next if error.__traceback__ is not None else None
         sys.excepthook(type(error), error.with_traceback(own), own)
         sys.exit(1)
+
+
+def _drained(*_: object) -> None:
+    """Ends what runs in good order, and then the process by the signal, as it would have ended without us."""
+    drain_all()
+    gateway.stop_jvm()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _main_module(script: str) -> ModuleType:

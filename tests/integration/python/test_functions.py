@@ -93,7 +93,7 @@ def test_a_function_finds_modules_that_were_added_later(bench: Bench, tmp_path: 
     bench.spark.sparkContext.addPyFile(str(tmp_path / "added_later.py"))
 
     def doubled(text: str) -> str:
-        import added_later  # noqa: PLC0415 only there where it was added
+        import added_later  # type: ignore[import-not-found] # noqa: PLC0415 only there where it was added
 
         return str(added_later.doubled(text))
 

@@ -48,7 +48,7 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
   override def nextWithTimeout(nowMs: JLong, timeoutMs: JLong): RecordStatus = {
     if (endMs == 0) endMs = LateStart.endMs(nowMs, timeoutMs)
     recording.foreach(_.look(nowMs, handedOn))
-    if (nowMs >= endMs) NoRecord
+    if (nowMs >= endMs || EpochSignal.ended(group.run, group.epoch)) NoRecord
     else {
       val cursor = nextCursor()
       if (cursor != null) handOn(cursor) else waitForRecord(endMs - nowMs)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ends a real-time query so that the next start repeats nothing."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from pyspark.errors import StreamingQueryException
+
+from headrace.engine import gateway
+from headrace.errors import DrainTimeoutError
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming import StreamingQuery
+
+LOOK_EVERY_S = 0.05
+EMPTY_EPOCHS = 2
+"""So many must be over: with the first, the one before it is committed; Spark may write its logs in the background."""
+
+
+def drain(query: StreamingQuery, timeout: dt.timedelta = dt.timedelta(seconds=60)) -> None:
+    """Ends a query in good order: it reads no more, finishes what is on its way, commits, and stops.
+
+    Results leave before this returns, and the next start goes on behind them; state included. A query in micro-batch
+    mode is stopped between two batches.
+
+    Args:
+        query: A running query. One that has ended is left alone.
+        timeout: How long it may take.
+
+    Raises:
+        DrainTimeoutError: It took longer. The query still runs, but reads no more; `query.stop()` ends it.
+        StreamingQueryException: The query failed meanwhile.
+
+    Example:
+        >>> headrace.drain(query)  # doctest: +SKIP
+    """
+    deadline = time.monotonic() + timeout.total_seconds()
+    began = dt.datetime.now(dt.UTC)
+    gateway.stop_reading(str(query.runId))
+    empty: set[int] = set()
+    while query.isActive and len(empty) < EMPTY_EPOCHS and not _is_between_batches(query):
+        if time.monotonic() > deadline:
+            raise DrainTimeoutError(query=query.name or query.id, seconds=int(timeout.total_seconds()))
+        progress = query.lastProgress
+        if progress is not None and dt.datetime.fromisoformat(progress.timestamp) >= began:
+            empty.add(progress.batchId)
+        time.sleep(LOOK_EVERY_S)
+    query.stop()
+    # Raises what it failed with.
+    query.awaitTermination()
+
+
+def drain_all() -> None:
+    """Drains every query of this process and says on stderr how it goes. One that cannot be drained stops no other."""
+    for query in gateway.active_queries():
+        name = query.name or query.id
+        _say(f"draining {name}")
+        try:
+            drain(query)
+        except (DrainTimeoutError, StreamingQueryException) as error:
+            _say(str(error))
+        else:
+            _say(f"{name} is drained")
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"headrace: {line}\n")
+    sys.stderr.flush()
+
+
+def _is_between_batches(query: StreamingQuery) -> bool:
+    # A real-time query is in an epoch or on its way to the next one.
+    return not gateway.is_real_time(query) and not query.status["isTriggerActive"]
