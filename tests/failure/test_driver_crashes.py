@@ -85,7 +85,7 @@ def copies(kafka: Kafka, tmp_path: Path) -> Iterator[Copies]:
     [
         pytest.param("progress-due:2", "10m", (), marks=pytest.mark.soak),
         ("progress-sent:2", "10m", ("python",)),
-        ("progress-recorded:2", "10m", ()),
+        pytest.param("progress-recorded:2", "10m", (), marks=pytest.mark.soak),
         ("epoch-written:1", "2s", ()),
         pytest.param("epoch-recorded:1", "2s", ("python",), marks=pytest.mark.soak),
     ],

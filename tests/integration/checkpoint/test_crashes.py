@@ -31,8 +31,8 @@ STATE = r"/state/0/0/\.3_[^/]*\.changelog\.[0-9a-f]{8}-"
     ("file", "step", "after"),
     [
         pytest.param(OFFSETS, "publish data", OURS, id="offsets written but not named"),
-        pytest.param(COMMIT, "replace sums", SPARKS, id="commit without its checksums"),
-        pytest.param(COMMIT, "remove data", OURS, id="commit with both names"),
+        pytest.param(COMMIT, "replace sums", SPARKS, id="commit without its checksums", marks=pytest.mark.soak),
+        pytest.param(COMMIT, "remove data", OURS, id="commit with both names", marks=pytest.mark.soak),
         pytest.param(STATE, "replace data", SPARKS, id="changes written but not named"),
     ],
 )

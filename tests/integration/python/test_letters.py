@@ -103,7 +103,13 @@ def header(record: Record, name: str) -> str:
     return value.decode()
 
 
-@pytest.mark.parametrize("form", [*BY_ROW, *BY_BATCH])
+# Some share all of their code with another; for those there is `make soak`.
+SHARED = ("two pickled ones", "one inside the other", "arrow_udf", "mapInPandas")
+
+
+@pytest.mark.parametrize(
+    "form", [pytest.param(form, marks=[pytest.mark.soak] * (form in SHARED)) for form in (*BY_ROW, *BY_BATCH)]
+)
 def test_records_that_break_a_function_become_letters(bench: Bench, form: str) -> None:
     source, sink, letters = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out"), bench.kafka.topic("dead")
     headers = (("trace", b"17"),)
