@@ -4,6 +4,8 @@ package headrace.commit
 import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.atomic.AtomicInteger
 
+import scala.annotation.tailrec
+
 import org.apache.kafka.clients.producer.{Callback, RecordMetadata}
 import org.apache.kafka.common.TopicPartition
 
@@ -22,14 +24,12 @@ private[headrace] final class Generation(owner: Generations, failed: Exception =
   private val outstanding = new AtomicInteger
   @volatile private[commit] var end: Option[Cut] = None
 
-  def sending(): Callback = {
-    outstanding.incrementAndGet()
-    this
-  }
+  private[commit] def add(): Unit = outstanding.incrementAndGet(): Unit
+
+  private[commit] def remove(): Unit = if (outstanding.decrementAndGet() == 0 && end.isDefined) owner.advance()
 
   override def onCompletion(metadata: RecordMetadata, cause: Exception): Unit =
-    if (cause != null) failed(cause)
-    else if (outstanding.decrementAndGet() == 0 && end.isDefined) owner.advance()
+    if (cause != null) failed(cause) else remove()
 
   private[commit] def isDone: Boolean = end.isDefined && outstanding.get() == 0
 }
@@ -57,7 +57,16 @@ private[headrace] final class Generations(failed: Exception => Unit, done: Cut =
   }
 
   /** The callback for a send. */
-  def sending(): Callback = latest.sending()
+  @tailrec def sending(): Callback = {
+    val generation = latest
+    generation.add()
+    if (generation eq latest) generation
+    else {
+      // It ended at this very moment, and nobody would wait for this send.
+      generation.remove()
+      sending()
+    }
+  }
 
   /** Called by the source's thread: all records so far belong before the cut. */
   def cut(now: Cut): Unit = if (now != lastCut) {
