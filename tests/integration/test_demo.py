@@ -145,6 +145,7 @@ def test_a_signal_ends_it_in_good_order(start_demo: StartDemo, number: signal.Si
     assert_nothing_is_left(demo)
 
 
+@pytest.mark.soak
 def test_nothing_outlives_a_demo_that_was_killed(start_demo: StartDemo) -> None:
     demo = start_demo("demo", "--warmup", "600")
     eventually(lambda: "warming up" in demo.output or demo.process.poll() is not None, PATIENCE)

@@ -53,7 +53,7 @@ def assert_counted(bench: Bench, sink: str, turns: int) -> None:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("stock_begins", [True, False])
+@pytest.mark.parametrize("stock_begins", [True, pytest.param(False, marks=pytest.mark.soak)])
 def test_plain_spark_and_we_take_turns(bench: Bench, stock_begins: bool) -> None:  # noqa: FBT001 either
     """Plain PySpark in a process of its own, which has never heard of us, and a real-time query with our settings."""
     source, sink = bench.kafka.topic("in"), bench.kafka.topic("out")

@@ -45,7 +45,13 @@ def by_key(records: Iterable[Record]) -> dict[bytes | None, list[bytes | None]]:
     return dict(values)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+# Some share all of their code with another; for those there is `make soak`.
+SHARED = ("every type, pickled", "between Spark's own", "arrow and pickled", "not deterministic", "named arguments")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.soak] * (name in SHARED)) for name in FUNCTIONS]
+)
 def test_real_time_and_micro_batch_give_the_same(bench: Bench, name: str) -> None:
     build: Build = FUNCTIONS[name]
     source = bench.kafka.topic("values", partitions=PARTITIONS)

@@ -2,9 +2,9 @@
 package headrace.commit
 
 import scala.jdk.CollectionConverters._
-import scala.util.{Try, Using}
+import scala.util.{Failure, Success, Try, Using}
 
-import org.apache.kafka.clients.admin.{Admin, AdminClientConfig, FenceProducersOptions}
+import org.apache.kafka.clients.admin.{Admin, AdminClientConfig, DescribeClusterOptions, FenceProducersOptions}
 import org.apache.kafka.clients.consumer.OffsetAndMetadata
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.AuthorizationException
@@ -43,7 +43,7 @@ private[headrace] final class Recorder(checkpoint: String) {
 
   private def fence(admin: Admin, note: ProgressNote): Unit =
     if (note.tasks > 0)
-      admin.fenceProducers(note.transactionalIds.asJava, new FenceProducersOptions().timeoutMs(FenceMs)).all().get(): Unit
+      admin.fenceProducers(note.transactionalIds.asJava, new FenceProducersOptions().timeoutMs(AskMs)).all().get(): Unit
 
   /** The note under which so many tasks record; none, and why, if they cannot. */
   def noteFor(tasks: Int, source: Admin, sink: Map[String, String]): Either[String, ProgressNote] = {
@@ -55,19 +55,26 @@ private[headrace] final class Recorder(checkpoint: String) {
     refused.toLeft(note)
   }
 
-  private def against(note: ProgressNote, source: Admin, sink: Admin): Option[String] =
-    if (source.describeCluster().clusterId().get() != sink.describeCluster().clusterId().get())
-      Some("the records are read from one cluster and written to another")
-    else
-      Try(fence(sink, note)).failed.toOption.map(_.getCause).map {
-        case denied: AuthorizationException =>
-          s"the user of the sink may not use the transactional ids headrace-* (${denied.getMessage})"
-        case cause => s"the brokers do not serve transactions ($cause)"
-      }
+  private def against(note: ProgressNote, source: Admin, sink: Admin): Option[String] = {
+    def cluster(admin: Admin) = admin.describeCluster(new DescribeClusterOptions().timeoutMs(AskMs)).clusterId().get()
+    Try {
+      val isOne = cluster(source) == cluster(sink)
+      if (isOne) fence(sink, note)
+      isOne
+    } match {
+      case Success(true) => None
+      case Success(false) => Some("the records are read from one cluster and written to another")
+      case Failure(failed) => failed.getCause match {
+          case denied: AuthorizationException =>
+            Some(s"the user of the sink may not use the transactional ids headrace-* (${denied.getMessage})")
+          case cause => Some(s"the brokers of the sink do not serve transactions ($cause)")
+        }
+    }
+  }
 }
 
 private object Recorder {
-  private val FenceMs = 10000
+  private val AskMs = 10000
   private val log = LoggerFactory.getLogger("headrace.commit")
 
   private def adminOf(settings: Map[String, String]): Admin = Admin.create(
