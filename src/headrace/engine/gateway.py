@@ -71,8 +71,8 @@ def stop_reading(run: str) -> None:
 
 
 def active_queries() -> list[StreamingQuery]:
-    """Returns the queries that run in this process, of its default session and those that share its state."""
-    session = SparkSession.getActiveSession() if is_application_running() else None
+    """Returns the queries that run in this process's session. Works in any thread: an active session is a thread's."""
+    session = SparkSession._instantiatedSession if is_application_running() else None  # noqa: SLF001
     return [] if session is None else list(session.streams.active)
 
 

@@ -8,6 +8,7 @@ import builtins
 import os
 import signal
 import sys
+import threading
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
@@ -66,7 +67,10 @@ def run(script: str, arguments: Sequence[str], *, conf: Mapping[str, str]) -> No
 
 def _drained(*_: object) -> None:
     """Ends what runs in good order, and then the process by the signal, as it would have ended without us."""
-    drain_all()
+    # This thread may be in the middle of a call to the JVM, and each thread has one connection.
+    draining = threading.Thread(target=drain_all)
+    draining.start()
+    draining.join()
     gateway.stop_jvm()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGTERM)

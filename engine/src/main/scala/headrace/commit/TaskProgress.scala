@@ -17,6 +17,7 @@ import org.apache.kafka.clients.producer.{KafkaProducer, ProducerConfig}
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.{RetriableException, TimeoutException}
 import org.apache.spark.TaskContext
+import org.apache.spark.headrace.TaskThread
 import org.slf4j.LoggerFactory
 
 /** Records how far a task has come, off the path of its records: at least once.
@@ -143,14 +144,17 @@ private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[Str
   private def end(): Unit = {
     finishing = true
     LockSupport.unpark(recorder)
-    recorder.join()
+    TaskThread.join(recorder)
   }
 
   private def close(): Unit = {
     closed = true
     recorder.interrupt()
     end()
+    // A killed task is interrupted, and Kafka would then close half of it.
+    val interrupted = Thread.interrupted()
     producer.close(Duration.ZERO)
+    if (interrupted) Thread.currentThread().interrupt()
   }
 }
 
