@@ -97,6 +97,8 @@ def busy_maintenance(bench: Bench, set_conf: Callable[[str, str], None]) -> Iter
     unload_state(bench.spark)
 
 
+# Spark's own `StateStore.stop`, which makes it forget its state, now and then waits for its maintenance for ever.
+@pytest.mark.soak
 @pytest.mark.usefixtures("busy_maintenance")
 def test_none_is_started_for_a_snapshot_of_state_nor_to_load_it(bench: Bench) -> None:
     """Snapshots do not pass the file manager; Spark's file system for them is ours as well."""
