@@ -36,6 +36,7 @@ private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[Str
     val own = Map(
       ProducerConfig.TRANSACTIONAL_ID_CONFIG -> plan.transactionalId(task.partitionId()),
       ProducerConfig.TRANSACTION_TIMEOUT_CONFIG -> TransactionTimeoutMs,
+      ProducerConfig.MAX_BLOCK_MS_CONFIG -> CallMs,
       ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG -> "true",
       ProducerConfig.ACKS_CONFIG -> "all")
     new KafkaProducer[Array[Byte], Array[Byte]]((settings ++ own).asJava.asInstanceOf[java.util.Map[String, AnyRef]])
@@ -161,4 +162,7 @@ private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[Str
 private object TaskProgress {
   private val log = LoggerFactory.getLogger(classOf[TaskProgress])
   private val TransactionTimeoutMs = "10000"
+  // What may pass is tried again. What will not, such as an offset of a topic that was deleted, must not hold up the end of
+  // the epoch that says so.
+  private val CallMs = "3000"
 }
