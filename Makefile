@@ -28,7 +28,7 @@ check: setup ## lint, types, layers and unit tests; under two minutes
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest tests/unit
+	$(BIN)/pytest tests/unit --numprocesses=2 --dist=loadfile
 
 # The tests start dozens of JVMs, each for seconds: what is compiled for hours of use would never pay.
 ARCHIVE := $(CURDIR)/build/spark-classes.jsa
