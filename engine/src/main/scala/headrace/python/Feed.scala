@@ -44,7 +44,7 @@ private[python] final class ThreadFeed(rows: Iterator[InternalRow], before: Trai
   // any more. A reader is made by this very thread, later, and takes care of itself.
   task.addTaskCompletionListener[Unit] { _ =>
     thread.interrupt()
-    thread.join()
+    TaskThread.join(thread)
   }
 
   private def pull(): Unit =

@@ -18,4 +18,15 @@ object TaskThread {
     thread.start()
     thread
   }
+
+  /** Waits until a thread has ended, also in a task that is being killed: Spark interrupts it, and what follows here, such
+    * as closing a state store, must still find the thread gone.
+    */
+  def join(thread: Thread): Unit = {
+    var interrupted = false
+    while (thread.isAlive)
+      try thread.join()
+      catch { case _: InterruptedException => interrupted = true }
+    if (interrupted) Thread.currentThread().interrupt()
+  }
 }

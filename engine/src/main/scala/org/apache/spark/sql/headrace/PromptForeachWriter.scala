@@ -32,7 +32,7 @@ final class PromptForeachWriter private (function: PythonFunction, schema: Struc
   override def open(partitionId: Long, version: Long): Boolean = {
     val task = TaskContext.get()
     // Registered before those of the runner, so it runs after them: by then the connection to Python is closed.
-    task.addTaskCompletionListener[Unit](_ => if (thread != null) thread.join())
+    task.addTaskCompletionListener[Unit](_ => if (thread != null) TaskThread.join(thread))
     EvaluatePython.registerPicklers()
     val setup = PythonSetup.of(SQLConf.get, artifacts, None)
     // Spark shows no numbers of this sink, so nobody reads these.

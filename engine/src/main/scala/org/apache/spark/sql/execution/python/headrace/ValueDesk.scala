@@ -13,6 +13,7 @@ import scala.util.control.NonFatal
 
 import net.razorvine.pickle.{Pickler, Unpickler}
 import org.apache.spark.TaskContext
+import org.apache.spark.headrace.TaskThread
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.execution.metric.SQLMetric
@@ -57,7 +58,7 @@ private[headrace] final class ValueDesk(
     // Interrupts the thread wherever it waits, and closes its connection.
     listening.close()
     thread.interrupt()
-    thread.join()
+    TaskThread.join(thread)
     Files.deleteIfExists(folder.resolve("values"))
     Files.deleteIfExists(folder): Unit
   }
