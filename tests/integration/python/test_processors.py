@@ -11,11 +11,13 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812 as every PySpark program has it
 
 from headrace.local import Record
+from tests.integration.probes import jvm_class
 from tests.integration.python.processors import OUTPUT, Alarm, Index, Keeper, Running, Totals
 from tests.integration.streams import PATIENCE, await_epochs, run_micro_batches, start_real_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from pyspark.sql import DataFrame
 
@@ -81,6 +83,22 @@ def test_each_record_is_answered_without_a_further_one(bench: Bench, build: Call
         bench.kafka.produce(source, [Record(key=b"key", value=b"one")])
         bench.kafka.read_until(sink, number, timeout=PATIENCE)
     query.stop()
+
+
+@pytest.mark.usefixtures("few_partitions")
+def test_the_folder_for_temporary_files_may_have_a_long_name(bench: Bench, tmp_path: Path) -> None:
+    """As in a YARN container; a socket's name may not."""
+    (folder := tmp_path / ("long" * 30)).mkdir()
+    system = jvm_class(bench.spark, "java.lang.System")
+    before = system.setProperty("java.io.tmpdir", str(folder))
+    try:
+        source, sink = bench.kafka.topic("in"), bench.kafka.topic("out")
+        query = start_real_time(bench.write(totals(bench.read(source)), sink))
+        bench.kafka.produce(source, [Record(key=b"key", value=b"one")])
+        bench.kafka.read_until(sink, 1, timeout=PATIENCE)
+        query.stop()
+    finally:
+        system.setProperty("java.io.tmpdir", before)
 
 
 @pytest.mark.usefixtures("few_partitions")
