@@ -29,7 +29,7 @@ SWITCH = "HEADRACE_DEAD_LETTERS"
 
 ROW_NOTE = "headrace: row "
 LONGEST_ERROR = 10_000
-MOST_UNANSWERED = 10_000
+MOST_IN_HAND = 10_000
 """Rows that a function of an iterator may have taken without an answer; with more, it is not known which are lost."""
 
 BY_ROW = (PythonEvalType.SQL_ARROW_BATCHED_UDF, PythonEvalType.SQL_BATCHED_UDF)
@@ -48,12 +48,10 @@ def are_on() -> bool:
 def minding(function: Function, eval_type: int, *, large_types: bool) -> Function:
     """Makes a function of Arrow batches say which rows it failed on."""
     if not are_on():
-        return naming_the_row(function, Arrow) if eval_type in BY_ROW else function
+        return naming_the_row(function, arrow_rows) if eval_type in BY_ROW else function
     answers = Answers(large_types=large_types)
-    if eval_type in BY_ROW:
-        return by_row(function, answers)
-    if eval_type in BY_BATCH:
-        return by_batch(function, answers)
+    if eval_type in (*BY_ROW, *BY_BATCH):
+        return sorting_out(function, answers, by_row=eval_type in BY_ROW)
     return mapping(function, answers) if eval_type in MAPS else iterating(function, answers)
 
 
@@ -108,25 +106,17 @@ class Answers:
         return self._pa.RecordBatch.from_arrays([*columns, errors], schema=self._schema)
 
 
-class Arrow:
-    """Rows of Arrow batches."""
-
-    @staticmethod
-    def split(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Makes a batch of each row."""
-        return (batch.slice(row, 1) for row in range(batch.num_rows))
+def arrow_rows(batch: pa.RecordBatch) -> list[pa.RecordBatch]:
+    """Makes a batch of each row."""
+    return [batch.slice(row, 1) for row in range(batch.num_rows)]
 
 
-class Pickled:
-    """Rows of pickled batches."""
-
-    @staticmethod
-    def split(batch: list[Any]) -> Iterator[list[Any]]:
-        """Makes a batch of each row."""
-        return ([row] for row in batch)
+def pickled_rows(batch: list[Any]) -> list[list[Any]]:
+    """Makes a batch of each row."""
+    return [[row] for row in batch]
 
 
-def naming_the_row(function: Function, rows: type[Arrow | Pickled]) -> Function:
+def naming_the_row(function: Function, rows_of: Callable[[Any], list[Any]]) -> Function:
     """Adds to an error which row of its batch it came from."""
 
     def call(partition: int, batches: Iterator[Any]) -> Iterator[Any]:
@@ -134,7 +124,9 @@ def naming_the_row(function: Function, rows: type[Arrow | Pickled]) -> Function:
             try:
                 answers = list(function(partition, iter((batch,))))
             except Exception:
-                for number, row in enumerate(rows.split(batch)):
+                rows = rows_of(batch)
+                # One that is alone needs no number, nor a second call.
+                for number, row in enumerate(rows if len(rows) > 1 else []):
                     try:
                         list(function(partition, iter((row,))))
                     except Exception as error:
@@ -146,33 +138,18 @@ def naming_the_row(function: Function, rows: type[Arrow | Pickled]) -> Function:
     return call
 
 
-def by_row(function: Function, answers: Answers) -> Function:
-    """Gives each row of a batch that failed to the function by itself."""
+def sorting_out(function: Function, answers: Answers, *, by_row: bool) -> Function:
+    """Gives up the batch on which the function failed, or of its rows only those that it fails on by themselves."""
 
     def call(partition: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             try:
                 done = [answers.fine(answer) for answer in function(partition, iter((batch,)))]
             except Exception as error:  # noqa: BLE001 whatever the user's function raises
-                done = [answers.failed(1, error)] if batch.num_rows == 1 else list(one_by_one(partition, batch))
-            yield from done
-
-    def one_by_one(partition: int, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        for row in Arrow.split(batch):
-            yield from call(partition, iter((row,)))
-
-    return call
-
-
-def by_batch(function: Function, answers: Answers) -> Function:
-    """Gives up the whole batch on which the function failed."""
-
-    def call(partition: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            try:
-                done = [answers.fine(answer) for answer in function(partition, iter((batch,)))]
-            except Exception as error:  # noqa: BLE001 whatever the user's function raises
-                done = [answers.failed(batch.num_rows, error)]
+                if by_row and batch.num_rows > 1:
+                    done = list(call(partition, iter(arrow_rows(batch))))
+                else:
+                    done = [answers.failed(batch.num_rows, error)]
             yield from done
 
     return call
@@ -233,12 +210,10 @@ class Taken:
         """Says that so many rows have their answers."""
         self.unanswered -= rows
 
-    def give_up(self) -> int:
-        """Returns how many rows have no answer and will not get one; raises the current error if that is not known."""
+    def give_up(self) -> int | None:
+        """Returns how many rows have no answer and will not get one; nothing if that is not known."""
         lost, self.unanswered = self.unanswered, 0
-        if self.is_broken or not 0 < lost <= MOST_UNANSWERED:
-            raise  # noqa: PLE0704 called while an error is handled
-        return lost
+        return None if self.is_broken or not 0 < lost <= MOST_IN_HAND else lost
 
 
 def iterating(function: Function, answers: Answers) -> Function:
@@ -251,8 +226,11 @@ def iterating(function: Function, answers: Answers) -> Function:
                 for answer in function(partition, taken):
                     taken.answered(answer.num_rows)
                     yield answers.fine(answer)
-            except Exception as error:  # noqa: BLE001 whatever the user's function raises
-                yield answers.failed(taken.give_up(), error)
+            except Exception as error:
+                rows_lost = taken.give_up()
+                if rows_lost is None:
+                    raise
+                yield answers.failed(rows_lost, error)
             else:
                 return
 
@@ -270,8 +248,11 @@ def mapping(function: Function, answers: Answers) -> Function:
                     if answer.num_rows:
                         rows, taken.unanswered = taken.unanswered, 0
                         yield answers.counted(answer, rows)
-            except Exception as error:  # noqa: BLE001 whatever the user's function raises
-                yield answers.lost(taken.give_up(), error)
+            except Exception as error:
+                rows_lost = taken.give_up()
+                if rows_lost is None:
+                    raise
+                yield answers.lost(rows_lost, error)
             else:
                 return
 

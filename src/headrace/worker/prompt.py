@@ -71,7 +71,7 @@ def answering_at_once(read_udfs: Callable[..., Any], remembered: Remembered) -> 
             function = (
                 letters.pickled_by_row(function)
                 if letters.are_on()
-                else letters.naming_the_row(by_batch(function), letters.Pickled)
+                else letters.naming_the_row(by_batch(function), letters.pickled_rows)
             )
             return function, profiler, reader.serializer, Flushing(writer.serializer)
         writer._flush_per_batch = True  # noqa: SLF001 Spark's own worker sets it from outside too

@@ -109,7 +109,9 @@ class Values:
             path: The socket of the JVM's end; without one, all calls are Spark's.
             key_schema: Of the keys.
         """
-        self._path = path if path and has_plain_types(key_schema) else None
+        # Python takes 0.0 and -0.0 for the same key, and the JVM does not.
+        has_fit_keys = has_plain_types(key_schema) and DoubleType() not in [field.dataType for field in key_schema]
+        self._path = path if has_fit_keys else None
         self._desk: Desk | None = None
         self._key_schema = key_schema
         self._key: Key | None = None

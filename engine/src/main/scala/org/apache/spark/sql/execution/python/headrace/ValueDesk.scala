@@ -4,7 +4,7 @@ package org.apache.spark.sql.execution.python.headrace
 import java.io.{BufferedInputStream, BufferedOutputStream, DataInputStream, DataOutputStream, EOFException}
 import java.net.{StandardProtocolFamily, UnixDomainSocketAddress}
 import java.nio.channels.{Channels, ClosedChannelException, ServerSocketChannel}
-import java.nio.file.Files
+import java.nio.file.{Files, Path, Paths}
 import java.util.{ArrayList => JArrayList, List => JList}
 
 import scala.collection.mutable
@@ -37,7 +37,7 @@ private[headrace] final class ValueDesk(
     task: TaskContext) {
   import ValueDesk._
 
-  private val folder = Files.createTempDirectory("headrace-")
+  private val folder = Files.createTempDirectory(shortFolder, "headrace-")
   private val listening = ServerSocketChannel.open(StandardProtocolFamily.UNIX)
 
   /** Where Python finds it. */
@@ -97,7 +97,7 @@ private[headrace] final class ValueDesk(
         values.add(states(name).toPython(store.get(keys.toRow(place(1)), name)))
       }
       values
-    } catch { case NonFatal(cause) => Option(cause.getMessage).getOrElse(cause.toString) }
+    } catch { case NonFatal(cause) => cause.toString }
 
   private def change(name: String, key: Object, value: Object): Unit =
     if (value == null) {
@@ -110,6 +110,13 @@ private[headrace] final class ValueDesk(
 }
 
 private object ValueDesk {
+  // The name of a socket has at most 103 bytes (107 on Linux); the folder in it and the file take 35 of them.
+  private val LongestFolder = 68
+
+  /** For temporary files. That of a YARN container has too long a name. */
+  private def shortFolder: Path =
+    Seq(System.getProperty("java.io.tmpdir"), "/tmp").map(Paths.get(_)).find(_.toString.length <= LongestFolder).get
+
   private def tuples(list: Object): Iterator[Array[Object]] =
     list.asInstanceOf[JList[Array[Object]]].asScala.iterator
 
