@@ -32,17 +32,19 @@ private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[Str
 
   def intervalMs: Long = plan.intervalMs
 
-  private val producer = {
+  private def create() = {
     val own = Map(
       ProducerConfig.TRANSACTIONAL_ID_CONFIG -> plan.transactionalId(task.partitionId()),
       ProducerConfig.TRANSACTION_TIMEOUT_CONFIG -> TransactionTimeoutMs,
       ProducerConfig.MAX_BLOCK_MS_CONFIG -> CallMs,
       ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG -> "true",
       ProducerConfig.ACKS_CONFIG -> "all")
-    new KafkaProducer[Array[Byte], Array[Byte]]((settings ++ own).asJava.asInstanceOf[java.util.Map[String, AnyRef]])
+    new Producer((settings ++ own).asJava.asInstanceOf[java.util.Map[String, AnyRef]])
   }
   // Kafka would rather be told by a consumer of the group; this group has none.
   @nowarn("cat=deprecation") private val group = new ConsumerGroupMetadata(plan.group)
+  // None after a try that failed: Kafka goes on trying what it was told, even while it is told to abort.
+  @volatile private var producer = Option.empty[Producer]
   private val waiting = new AtomicReference[Cut]()
   private var recorded = Map.empty[TopicPartition, Long]
   // Nothing more will be done; what is being done goes on.
@@ -66,13 +68,21 @@ private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[Str
   }
 
   task.addTaskCompletionListener[Unit](_ => close())
-  persistently(producer.initTransactions())
+  begin(): Unit
 
   /** Where the task goes on; asked after the fence, by every attempt. */
   def resume(starts: Map[TopicPartition, Long]): Map[TopicPartition, Long] = {
     val admin = settings.filter { case (name, _) => AdminClientConfig.configNames().contains(name) }
     Using.resource(Admin.create(admin.asJava.asInstanceOf[java.util.Map[String, AnyRef]]))(client =>
       Resume.from(starts, persistently(Resume.recorded(client, plan.group)), plan.topicIds, plan.epoch))
+  }
+
+  /** A producer whose earlier transactions, and whose predecessors, are over. */
+  private def begin(): Producer = {
+    val made = create()
+    producer = Some(made)
+    persistently(made.initTransactions())
+    made
   }
 
   private def run(): Unit =
@@ -89,21 +99,22 @@ private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[Str
     if (news.nonEmpty)
       try {
         CrashPoint.reach("progress-due")
-        producer.beginTransaction()
-        send(news)
+        val kafka = producer.getOrElse(begin())
+        kafka.beginTransaction()
+        send(kafka, news)
         CrashPoint.reach("progress-sent")
-        persistently(producer.commitTransaction())
+        persistently(kafka.commitTransaction())
         CrashPoint.reach("progress-recorded")
         recorded ++= news
       } catch {
         case passing: RetriableException if !closed =>
           log.warn("Progress could not be recorded and will be with the next records: {}", passing.getMessage)
-          persistently(producer.abortTransaction())
+          giveUp()
         case other: Exception if !closed => fail(other)
       }
   }
 
-  private def send(offsets: Map[TopicPartition, Long]): Unit = producer.sendOffsetsToTransaction(
+  private def send(kafka: Producer, offsets: Map[TopicPartition, Long]): Unit = kafka.sendOffsetsToTransaction(
     offsets.map { case (partition, offset) =>
       partition -> new OffsetAndMetadata(offset, plan.stamp(partition.topic).json)
     }.asJava,
@@ -112,7 +123,7 @@ private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[Str
   /** Waits for brokers that are away. After a timeout, a producer wants the same call again and no other. */
   @tailrec private def persistently[T](call: => T): T =
     Try(call) match {
-      case Failure(cause) if isTimeout(cause) && !closed && !task.isInterrupted() => persistently(call)
+      case Failure(cause) if isTimeout(cause) && !finishing && !closed && !task.isInterrupted() => persistently(call)
       case result => result.get
     }
 
@@ -134,11 +145,14 @@ private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[Str
       cause))
   }
 
-  /** Records the offsets with which the task ends. Everything that was sent is acknowledged. */
+  /** Records the offsets with which the task ends. Everything that was sent is acknowledged. Where that does not work now,
+    * Spark's own record of the epoch must do: an offset of a topic that was deleted, for one, cannot be recorded, and must
+    * not hold up the end of the epoch that says so.
+    */
   def finish(offsets: Map[TopicPartition, Long]): Unit = {
     end()
     scope.throwIfSinkFailed()
-    record(offsets)
+    if (producer.isDefined) record(offsets)
     scope.throwIfSinkFailed()
   }
 
@@ -152,17 +166,22 @@ private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[Str
     closed = true
     recorder.interrupt()
     end()
+    giveUp()
+  }
+
+  private def giveUp(): Unit = {
     // A killed task is interrupted, and Kafka would then close half of it.
     val interrupted = Thread.interrupted()
-    producer.close(Duration.ZERO)
+    producer.foreach(_.close(Duration.ZERO))
+    producer = None
     if (interrupted) Thread.currentThread().interrupt()
   }
 }
 
 private object TaskProgress {
+  private type Producer = KafkaProducer[Array[Byte], Array[Byte]]
   private val log = LoggerFactory.getLogger(classOf[TaskProgress])
   private val TransactionTimeoutMs = "10000"
-  // What may pass is tried again. What will not, such as an offset of a topic that was deleted, must not hold up the end of
-  // the epoch that says so.
+  // What may pass is tried again; what will not must not keep an epoch from ending.
   private val CallMs = "3000"
 }
