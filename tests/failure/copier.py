@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An application that copies a topic, for tests that kill it: SERVERS SOURCE SINK CHECKPOINT EPOCH [python]."""
+"""An application that copies a topic, for tests that kill it.
+
+Its arguments are SERVERS SOURCE SINK CHECKPOINT EPOCH and words: `python` (through a function), `exactly-once`,
+`micro-batch`.
+"""
 
 import sys
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 as every PySpark program has it
 
-servers, source, sink, checkpoint, epoch, *rest = sys.argv[1:]
+servers, source, sink, checkpoint, epoch, *words = sys.argv[1:]
 spark = SparkSession.builder.getOrCreate()
 spark.conf.set("spark.headrace.realtime.epoch", epoch)
 records = (
@@ -17,12 +21,17 @@ records = (
     .load()
 )
 value = F.col("value").cast("string")
-copies = records.select("key", (F.udf(lambda text: text, "string")(value) if rest else value).alias("value"))
+copied = F.udf(lambda text: text, "string")(value) if "python" in words else value
 writer = (
-    copies.writeStream.format("kafka")
+    records.select("key", copied.alias("value"))
+    .writeStream.format("kafka")
     .option("kafka.bootstrap.servers", servers)
     .option("topic", sink)
     .option("checkpointLocation", checkpoint)
     .option("commitInterval", "100ms")
+    .option("delivery", "exactly-once" if "exactly-once" in words else "at-least-once")
 )
-writer.trigger(realTime="1 second").start().awaitTermination()  # type: ignore[call-overload] # PySpark's types lack it
+if "micro-batch" in words:
+    writer.trigger(processingTime="0 seconds").start().awaitTermination()
+else:
+    writer.trigger(realTime="1 second").start().awaitTermination()  # type: ignore[call-overload] # PySpark's types lack it

@@ -5,78 +5,17 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
-from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from headrace.testing import eventually
-from tests.integration.recorded import PATIENCE, offset_recorded
+from tests.integration.recorded import PATIENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from tests.failure.copies import Copies
 
-    from headrace.testing import Kafka
-
-HEADRACE_RUN = (sys.executable, "-m", "headrace.cli.main", "run")
-COPIER = Path(__file__).with_name("copier.py")
 pytestmark = pytest.mark.timeout(300)
-
-
-class Copies:
-    """Runs of the copying application, one at a time."""
-
-    def __init__(self, kafka: Kafka, folder: Path) -> None:
-        self.kafka = kafka
-        self.source, self.sink = kafka.topic("in", partitions=1), kafka.topic("out", partitions=1)
-        self.checkpoint = str(folder / "checkpoint")
-        self._log = folder / "log"
-        self._runs: list[subprocess.Popen[bytes]] = []
-
-    def start(self, *words: str, epoch: str = "10m", crash: str | None = None) -> subprocess.Popen[bytes]:
-        options = [] if crash is None else ["--conf", f"spark.driver.extraJavaOptions=-Dheadrace.crash={crash}"]
-        application = [str(COPIER), self.kafka.bootstrap, self.source, self.sink, self.checkpoint, epoch, *words]
-        with self._log.open("ab") as log:
-            run = subprocess.Popen(
-                [*HEADRACE_RUN, "--conf", "spark.ui.enabled=false", *options, *application],
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        self._runs.append(run)
-        return run
-
-    def recorded(self) -> int:
-        return offset_recorded(self.kafka, self.checkpoint, self.source)
-
-    def log(self) -> str:
-        return self._log.read_text(encoding="utf-8", errors="replace")
-
-    def await_all(self, values: list[str]) -> Counter[bytes | None]:
-        """Waits until each value was copied; returns how often each was."""
-        wanted = {value.encode() for value in values}
-        eventually(lambda: wanted <= set(self.kafka.values(self.sink)), PATIENCE * 2)
-        return Counter(self.kafka.values(self.sink))
-
-    def await_or_end(self, run: subprocess.Popen[bytes], number: int) -> None:
-        """Waits until so many values were copied, or the run has ended."""
-        eventually(lambda: run.poll() is not None or len(self.kafka.values(self.sink)) >= number, PATIENCE * 2)
-
-    def end(self) -> None:
-        for run in self._runs:
-            if run.poll() is None:
-                os.killpg(run.pid, signal.SIGKILL)
-                run.wait()
-
-
-@pytest.fixture
-def copies(kafka: Kafka, tmp_path: Path) -> Iterator[Copies]:
-    made = Copies(kafka, tmp_path)
-    yield made
-    made.end()
 
 
 # On this machine an application takes ten seconds to start: some combinations are for `make soak`.
@@ -93,15 +32,8 @@ def copies(kafka: Kafka, tmp_path: Path) -> Iterator[Copies]:
 def test_a_crash_loses_nothing_and_repeats_only_what_was_not_recorded(
     copies: Copies, point: str, epoch: str, words: tuple[str, ...]
 ) -> None:
-    run = copies.start(*words, epoch=epoch, crash=point)
     values = [f"value {number}" for number in range(200)]
-    sent = 0
-    # Goes on sending until it has crashed, so that every point is met with records on their way.
-    while run.poll() is None and sent < len(values):
-        copies.kafka.produce(copies.source, values[sent : sent + 5])
-        sent += 5
-        copies.await_or_end(run, sent)
-    eventually(lambda: run.poll() is not None, PATIENCE)
+    sent = copies.feed(copies.start(*words, epoch=epoch, crash=point), values)
     before = copies.recorded()
     copies.start(*words, epoch="10m")
     copies.kafka.produce(copies.source, ["last"])

@@ -211,7 +211,19 @@ SINK = (
     _refused("kafka.key.serializer", "x.Y"),
     _refused("kafka.value.serializer", "x.Y"),
     _refused("kafka.transactional.id", "me"),
-    _refused("delivery", "exactly-once"),
+    Option(
+        name="commitInterval",
+        good="50ms",
+        batch=NO_EFFECT,
+        bad=("soon", "1ms"),
+        proof="test_what_is_recorded_is_not_read_again",
+    ),
+    Option(
+        name="delivery",
+        good="at-least-once",
+        bad=("exactly once", "at-most-once"),
+        proof="test_results_are_seen_inside_the_epoch_and_once",
+    ),
     Option(
         name="kafka.partitioner.class",
         good="org.apache.kafka.clients.producer.RoundRobinPartitioner",

@@ -62,7 +62,9 @@ def use(streams: Streams, mode: Mode, topic: str, source: dict[str, str], sink: 
 def test_each_proof_exists():
     """The test that the table names for an option is there."""
     tests = {
-        name for path in Path(__file__).parent.glob("test_*.py") for name in re.findall(r"def (\w+)", path.read_text())
+        name
+        for path in Path(__file__).parents[1].glob("*/test_*.py")
+        for name in re.findall(r"def (\w+)", path.read_text())
     }
     proofs = {option.proof for option in (*READING, *SINK, *APPLICATION) if option.proof}
     assert proofs <= tests

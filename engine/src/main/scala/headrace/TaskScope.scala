@@ -5,7 +5,7 @@ import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicReference
 
 import headrace.commit.{Generations, Recording}
-import headrace.kafka.{ReadAhead, Trail}
+import headrace.kafka.{Outlet, ReadAhead, Trail}
 import org.apache.kafka.common.TopicPartition
 import org.apache.spark.TaskContext
 
@@ -25,6 +25,8 @@ private[headrace] final class TaskScope {
   @volatile private var offsets: () => Map[TopicPartition, Long] = () => Map.empty
   @volatile private var ahead = List.empty[ReadAhead]
   @volatile private var recorded: Option[Recording] = None
+  @volatile private var sends: Option[Generations] = None
+  @volatile private var transacted: Option[Outlet] = None
 
   /** Adds an operator that reads ahead, behind all others. Spark sets up the operators of a task from the source to the
     * sink, so each must call this when it is set up and not when its first row comes.
@@ -48,12 +50,29 @@ private[headrace] final class TaskScope {
   /** Whether all rows that were pulled from the source have gone all the way. Asked by the thread that pulls from it. */
   def isDrained: Boolean = ahead.forall(_.isDrained)
 
-  /** Called by the sink if progress is recorded inside the epoch. */
-  def record(progress: Recording): Unit = recorded = Some(progress)
+  /** Called by the sink if progress is recorded inside the epoch.
+    *
+    * @param generations where each send must be counted
+    * @param outlet where everything of the task must be sent that is not sent by itself
+    */
+  def record(progress: Recording, generations: Option[Generations], outlet: Option[Outlet]): Unit = synchronized {
+    sends = generations
+    transacted = outlet
+    recorded = Some(progress)
+    notifyAll()
+  }
 
   def recording: Option[Recording] = recorded
 
-  def generations: Option[Generations] = recorded.map(_.generations)
+  /** Waits for the sink: an operator of Spark's may read before there is one. */
+  def awaitRecording(): Recording = synchronized {
+    while (recorded.isEmpty) wait()
+    recorded.get
+  }
+
+  def generations: Option[Generations] = sends
+
+  def outlet: Option[Outlet] = transacted
 
   /** Whether the source holds a record that it has not handed on. */
   def isRecordThere: Boolean = hasRecord()
@@ -62,6 +81,8 @@ private[headrace] final class TaskScope {
   def last: Trail = end
 
   def sinkFailed(cause: Throwable): Unit = failure.compareAndSet(null, cause)
+
+  def hasSinkFailed: Boolean = failure.get() != null
 
   def throwIfSinkFailed(): Unit = {
     val cause = failure.get()

@@ -5,8 +5,11 @@ import headrace.kafka.{EpochPlanner, KafkaStream, KafkaStreamingWrite}
 import headrace.python.MapFunctionExec
 import org.apache.spark.SparkContext
 import org.apache.spark.network.util.JavaUtils
-import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.datasources.v2.{RealTimeStreamScanExec, WriteToDataSourceV2Exec}
+import org.apache.spark.sql.connector.read.InputPartition
+import org.apache.spark.sql.connector.read.streaming.SparkDataStream
+import org.apache.spark.sql.execution.{CoalesceExec, SparkPlan}
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
+import org.apache.spark.sql.execution.datasources.v2.{MicroBatchScanExec, RealTimeStreamScanExec, WriteToDataSourceV2Exec}
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperator
 import org.apache.spark.sql.execution.streaming.sources.MicroBatchWrite
@@ -15,45 +18,89 @@ import org.apache.spark.sql.internal.SQLConf
 /** Decides from the plan of an epoch whether its tasks record progress inside it, and then makes the epoch long.
   *
   * Between two epochs nothing is processed. Where the source and the sink share a task, progress can be recorded while
-  * records flow, as often as the trigger says; so Spark's own epochs need not be short, and their ends become rare.
+  * records flow, as often as the trigger says; so Spark's own epochs need not be short, and their ends become rare. For
+  * exactly-once delivery it must be recorded so, in micro-batches too; a query that cannot is refused.
   *
-  * Reaches into Spark: `RealTimeStreamScanExec.batchDurationMs`, and `MicroBatchWrite.writeSupport`, the sink of the query.
+  * Reaches into Spark: `RealTimeStreamScanExec.batchDurationMs`, `MicroBatchScanExec.stream`, `MicroBatchWrite.writeSupport`,
+  * the sink of the query, and `AdaptiveSparkPlanExec.inputPlan`, which hides what is below it.
   */
 private[headrace] object CommitRule {
   /** How long epochs are then, at least. */
   private val EpochSetting = "spark.headrace.realtime.epoch"
   private val DefaultEpoch = "10m"
-  private val LongestDefaultIntervalMs = 1000L
 
-  def apply(plan: SparkPlan, context: SparkContext): SparkPlan = {
-    val scans = plan.collect { case scan: RealTimeStreamScanExec => scan }
-    val streams = scans.map(_.stream).collect { case stream: KafkaStream => stream }
+  def apply(plan: SparkPlan, context: SparkContext): SparkPlan =
     // Without a run this is somebody looking at a plan, not an epoch about to run.
-    if (streams.isEmpty || context.getLocalProperty(EpochPlanner.RunProperty) == null) plan
+    if (context.getLocalProperty(EpochPlanner.RunProperty) == null) plan
     else {
-      against(plan, scans.size, context) match {
-        case Some(reason) => streams.head.announce(s"Progress is committed at the end of each epoch: $reason.")
-        case None =>
-          val triggerMs = scans.head.batchDurationMs
-          val sink = sinkOf(plan).get
-          val wanted = sink.commitIntervalMs.getOrElse(LongestDefaultIntervalMs)
-          // Its partitions are planned with it, and only then it is known how many tasks there are.
-          streams.head.recordProgress(sink, scans.head.inputPartitions.size, math.min(wanted, triggerMs))
+      val nodes = nodesOf(plan)
+      val sink = nodes.collectFirst {
+        case WriteToDataSourceV2Exec(write: MicroBatchWrite, _, _, _, _) => write.writeSupport
+      }.collect { case kafka: KafkaStreamingWrite => kafka }
+      val isRealTime = nodes.exists(_.isInstanceOf[RealTimeStreamScanExec])
+      if (sink.exists(_.isExactlyOnce)) together(plan, sink.get, nodes, context)
+      else if (isRealTime) beside(plan, sink, nodes, context)
+      else plan
+    }
+
+  private def nodesOf(plan: SparkPlan): Seq[SparkPlan] = plan.collect {
+    case adaptive: AdaptiveSparkPlanExec => adaptive +: nodesOf(adaptive.inputPlan)
+    case node => Seq(node)
+  }.flatten
+
+  /** A source of the query as its plan has it; planned are its partitions when they are asked for. */
+  private final class Scan(val stream: SparkDataStream, planned: => Seq[InputPartition], val triggerMs: Option[Long]) {
+    def partitions: Seq[InputPartition] = planned
+  }
+
+  private def scansOf(nodes: Seq[SparkPlan]): Seq[Scan] = nodes.collect {
+    case scan: RealTimeStreamScanExec => new Scan(scan.stream, scan.inputPartitions, Some(scan.batchDurationMs))
+    case scan: MicroBatchScanExec => new Scan(scan.stream, scan.inputPartitions, None)
+  }
+
+  /** At least once: progress is recorded beside the records, if it can be. */
+  private def beside(
+      plan: SparkPlan,
+      sink: Option[KafkaStreamingWrite],
+      nodes: Seq[SparkPlan],
+      context: SparkContext): SparkPlan = {
+    val scans = scansOf(nodes)
+    scans.map(_.stream).collectFirst { case stream: KafkaStream => stream }.fold(plan) { stream =>
+      val reason = if (sink.isEmpty) Some("the sink is not Kafka") else against(scans, nodes, context)
+      reason match {
+        case Some(why) => stream.announce(s"Progress is committed at the end of each epoch: $why.")
+        case None => record(stream, scans.head, sink.get)
       }
-      if (streams.head.recordsProgress) stretched(plan) else plan
+      if (stream.recordsProgress) stretched(plan) else plan
     }
   }
 
-  private def sinkOf(plan: SparkPlan): Option[KafkaStreamingWrite] = plan.collectFirst {
-    case WriteToDataSourceV2Exec(write: MicroBatchWrite, _, _, _, _) => write.writeSupport
-  }.collect { case kafka: KafkaStreamingWrite => kafka }
+  /** Exactly once: progress is recorded together with the results, or the query does not run. */
+  private def together(plan: SparkPlan, sink: KafkaStreamingWrite, nodes: Seq[SparkPlan], context: SparkContext): SparkPlan = {
+    val scans = scansOf(nodes)
+    against(scans, nodes, context).foreach(reason => throw Delivery.refusal(reason))
+    scans.map(_.stream) match {
+      case Seq(stream: KafkaStream) =>
+        context.setLocalProperty(EpochPlanner.TransactedProperty, "true")
+        record(stream, scans.head, sink)
+      // A batch without records: nothing is read, and so nothing is written.
+      case Seq() => sink.skip()
+      case _ => throw Delivery.refusal("the source is not Kafka")
+    }
+    stretched(plan)
+  }
 
-  private def against(plan: SparkPlan, sources: Int, context: SparkContext): Option[String] =
-    if (sinkOf(plan).isEmpty) Some("the sink is not Kafka")
-    else if (sources > 1) Some("the query has several sources")
-    else if (plan.exists(_.isInstanceOf[StatefulOperator])) Some("the query keeps state")
-    else if (plan.exists(_.isInstanceOf[ShuffleExchangeLike])) Some("the query has a shuffle")
-    else if (plan.exists(_.isInstanceOf[MapFunctionExec]))
+  private def record(stream: KafkaStream, scan: Scan, sink: KafkaStreamingWrite): Unit =
+    stream.recordProgress(
+      sink, scan.partitions, scan.triggerMs.fold(sink.commitIntervalMs)(math.min(_, sink.commitIntervalMs)),
+      isRealTime = scan.triggerMs.isDefined)
+
+  private def against(scans: Seq[Scan], nodes: Seq[SparkPlan], context: SparkContext): Option[String] =
+    if (scans.size > 1) Some("the query has several sources")
+    else if (nodes.exists(_.isInstanceOf[StatefulOperator])) Some("the query keeps state")
+    else if (nodes.exists(_.isInstanceOf[ShuffleExchangeLike])) Some("the query has a shuffle")
+    else if (nodes.exists(_.isInstanceOf[CoalesceExec])) Some("several partitions are read one after the other (coalesce)")
+    else if (nodes.exists(_.isInstanceOf[MapFunctionExec]))
       Some("nobody can tell when a function of batches is done with a record")
     else if (context.getConf.getBoolean("spark.speculation", defaultValue = false))
       Some("speculation (spark.speculation) may run a task twice")

@@ -7,14 +7,6 @@ import java.util.concurrent.atomic.AtomicInteger
 import scala.annotation.tailrec
 
 import org.apache.kafka.clients.producer.{Callback, RecordMetadata}
-import org.apache.kafka.common.TopicPartition
-
-/** How far the source of a task had come at a moment.
-  *
-  * @param sequence the number of the last record that it had handed on
-  * @param offsets the next offset of each of its partitions
-  */
-private[headrace] final case class Cut(sequence: Long, offsets: Map[TopicPartition, Long])
 
 /** The sends of a task between two cuts. Itself the callback of each of them: nothing is allocated for a record.
   *
@@ -47,8 +39,6 @@ private[headrace] final class Generations(failed: Exception => Unit, done: Cut =
   private val cuts = new ConcurrentLinkedQueue[Cut]()
   private val open = new ConcurrentLinkedQueue[Generation]()
   @volatile private var latest = begin()
-  // The source's thread only.
-  private var lastCut = Cut(0, Map.empty)
 
   private def begin(): Generation = {
     val generation = new Generation(this, failed)
@@ -69,10 +59,7 @@ private[headrace] final class Generations(failed: Exception => Unit, done: Cut =
   }
 
   /** Called by the source's thread: all records so far belong before the cut. */
-  def cut(now: Cut): Unit = if (now != lastCut) {
-    lastCut = now
-    cuts.add(now)
-  }
+  def cut(now: Cut): Unit = cuts.add(now): Unit
 
   /** Whether a cut waits to be passed: asked for each row, so it must cost nothing. */
   def hasCuts: Boolean = !cuts.isEmpty

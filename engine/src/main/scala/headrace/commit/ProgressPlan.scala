@@ -19,7 +19,16 @@ private[headrace] final case class ProgressPlan(
     run: String,
     epoch: Long,
     intervalMs: Long,
-    topicIds: Map[String, String]) {
+    topicIds: Map[String, String],
+    delivery: Delivery,
+    isRealTime: Boolean) {
+  def isExactlyOnce: Boolean = delivery == Delivery.ExactlyOnce
+
+  /** After which the brokers give up a transaction whose task is gone, and with it hold back no reader any more. That of a
+    * micro-batch lasts as long as its task.
+    */
+  def timeoutMs: Long = if (isRealTime) 10000 + 2 * intervalMs else 300000
+
   def group: String = ProgressPlan.group(id)
 
   def transactionalId(task: Int): String = ProgressPlan.transactionalId(id, task)

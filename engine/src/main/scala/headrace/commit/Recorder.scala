@@ -46,10 +46,16 @@ private[headrace] final class Recorder(checkpoint: String) {
       admin.fenceProducers(note.transactionalIds.asJava, new FenceProducersOptions().timeoutMs(AskMs)).all().get(): Unit
 
   /** The note under which so many tasks record; none, and why, if they cannot. */
-  def noteFor(tasks: Int, source: Admin, sink: Map[String, String]): Either[String, ProgressNote] = {
+  def noteFor(
+      tasks: Int,
+      source: Admin,
+      sink: Map[String, String],
+      delivery: Delivery): Either[String, ProgressNote] = {
     val note = new ProgressLog(SparkSession.active, checkpoint).forTasks(tasks)
     if (!checked) {
-      refused = Using.resource(adminOf(sink))(against(note, source, _))
+      refused = Using.resource(adminOf(sink)) { admin =>
+        against(note, source, admin).orElse(Option.when(delivery == Delivery.ExactlyOnce)(admin).flatMap(unsafe))
+      }
       checked = true
     }
     refused.toLeft(note)
@@ -71,9 +77,20 @@ private[headrace] final class Recorder(checkpoint: String) {
         }
     }
   }
+
+  /** Before KIP-890, a send that was late could end up in a transaction that was over, or in the next one. */
+  private def unsafe(admin: Admin): Option[String] = {
+    val features = admin.describeFeatures().featureMetadata().get().finalizedFeatures().asScala
+    val version = features.get(TransactionVersion).fold(0)(_.maxVersionLevel().toInt)
+    Option.when(version < SafeVersion)(
+      s"the brokers have $TransactionVersion $version, and transactions are safe from $SafeVersion on (Kafka 4.0 or later, " +
+        s"kafka-features.sh upgrade --feature $TransactionVersion=$SafeVersion)")
+  }
 }
 
 private object Recorder {
+  private val TransactionVersion = "transaction.version"
+  private val SafeVersion = 2
   private val AskMs = 10000
   private val log = LoggerFactory.getLogger("headrace.commit")
 

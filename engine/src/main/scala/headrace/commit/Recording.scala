@@ -2,27 +2,69 @@
 package headrace.commit
 
 import headrace.TaskScope
+import org.apache.kafka.common.TopicPartition
+
+/** How far the source of a task had come at a moment.
+  *
+  * @param sequence the number of the last record that it had handed on
+  * @param offsets the next offset of each of its partitions
+  */
+private[headrace] final case class Cut(sequence: Long, offsets: Map[TopicPartition, Long])
+
+/** How a task records its progress. The source cuts its input now and then; a cut has passed when every row of every record
+  * before it was handed to the producer.
+  */
+private[headrace] trait Progress {
+  /** Where the task goes on: behind what was recorded before. */
+  def resume(starts: Map[TopicPartition, Long]): Map[TopicPartition, Long]
+
+  /** Whether another cut may be made. */
+  def isReady: Boolean
+
+  /** Called by the source's thread: all records so far belong before the cut. */
+  def cut(now: Cut): Unit
+
+  /** Whether a cut waits to be passed: asked for each row, so it must cost nothing. */
+  def hasCuts: Boolean
+
+  /** All rows of records before this one have been handed to the producer. */
+  def passed(sequence: Long): Unit
+
+  /** Records the offsets with which the task ends; everything was handed to the producer. */
+  def finish(offsets: Map[TopicPartition, Long]): Unit
+}
 
 /** Where the source and the sink of a task meet to record progress inside an epoch. */
-private[headrace] final class Recording(scope: TaskScope, val progress: TaskProgress, val generations: Generations) {
-  /** Called when the sink is there, before the source is. */
-  def begin(): Unit = scope.record(this)
+private[headrace] final class Recording(scope: TaskScope, progress: Progress, intervalMs: Long) {
+  // The source's thread only.
+  private var dueMs = 0L
+  private var last = Cut(0, Map.empty)
+
+  def resume(starts: Map[TopicPartition, Long]): Map[TopicPartition, Long] = progress.resume(starts)
 
   /** Called by the sink before each row. */
-  def rowComes(): Unit = if (generations.hasCuts) scope.last.current.foreach(row => generations.passed(row.sequence))
+  def rowComes(): Unit = if (progress.hasCuts) scope.last.current.foreach(row => progress.passed(row.sequence))
 
   /** Called by the source where it waits for records or hands one on: by the clock, ticks of all tasks fall together. */
   def look(nowMs: Long, handedOn: Long): Unit = {
-    if (nowMs >= dueMs) {
-      dueMs = (nowMs / progress.intervalMs + 1) * progress.intervalMs
-      generations.cut(Cut(handedOn, scope.sourceOffsets()))
+    if (nowMs >= dueMs && progress.isReady) {
+      dueMs = (nowMs / intervalMs + 1) * intervalMs
+      val now = Cut(handedOn, scope.sourceOffsets())
+      if (now != last) progress.cut(now)
+      last = now
     }
     // Nothing is on its way, so everything that was handed on has been sent.
-    if (generations.hasCuts && scope.isDrained) generations.passed(Long.MaxValue)
+    if (progress.hasCuts && scope.isDrained) progress.passed(Long.MaxValue)
   }
 
-  private var dueMs = 0L
+  /** How long the source may wait for a record before it must look again. */
+  def patienceMs(nowMs: Long, handedOn: Long): Long =
+    if (progress.hasCuts) SoonMs
+    else if (handedOn > last.sequence) math.max(SoonMs, dueMs - nowMs)
+    else Long.MaxValue
 
-  /** Called by the sink when the epoch has ended and everything is acknowledged. */
+  private def SoonMs = 3L
+
+  /** Called by the sink when the epoch has ended and all its rows were sent. */
   def finish(): Unit = progress.finish(scope.sourceOffsets())
 }

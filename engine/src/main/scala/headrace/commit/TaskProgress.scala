@@ -2,20 +2,13 @@
 package headrace.commit
 
 import java.time.Duration
-import java.util.concurrent.ExecutionException
 import java.util.concurrent.atomic.AtomicReference
 import java.util.concurrent.locks.LockSupport
 
-import scala.annotation.{nowarn, tailrec}
-import scala.jdk.CollectionConverters._
-import scala.util.{Failure, Try, Using}
-
 import headrace.{CrashPoint, HeadraceException, TaskScope}
-import org.apache.kafka.clients.admin.{Admin, AdminClientConfig}
-import org.apache.kafka.clients.consumer.{ConsumerGroupMetadata, OffsetAndMetadata}
-import org.apache.kafka.clients.producer.{KafkaProducer, ProducerConfig}
+import org.apache.kafka.clients.producer.ProducerConfig
 import org.apache.kafka.common.TopicPartition
-import org.apache.kafka.common.errors.{RetriableException, TimeoutException}
+import org.apache.kafka.common.errors.RetriableException
 import org.apache.spark.TaskContext
 import org.apache.spark.headrace.TaskThread
 import org.slf4j.LoggerFactory
@@ -24,27 +17,21 @@ import org.slf4j.LoggerFactory
   *
   * The transactions carry offsets only. They are here for their fence: from the moment this is made, no earlier task of
   * the same number can record anything.
+  *
+  * @param failed told when a send of the task failed
   */
-private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[String, String], task: TaskContext) {
+private[headrace] final class TaskProgress(
+    plan: ProgressPlan,
+    settings: Map[String, String],
+    task: TaskContext,
+    failed: Exception => Unit)
+    extends Progress {
   import TaskProgress._
 
   private val scope = TaskScope.of(task)
-
-  def intervalMs: Long = plan.intervalMs
-
-  private def create() = {
-    val own = Map(
-      ProducerConfig.TRANSACTIONAL_ID_CONFIG -> plan.transactionalId(task.partitionId()),
-      ProducerConfig.TRANSACTION_TIMEOUT_CONFIG -> TransactionTimeoutMs,
-      ProducerConfig.MAX_BLOCK_MS_CONFIG -> CallMs,
-      ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG -> "true",
-      ProducerConfig.ACKS_CONFIG -> "all")
-    new Producer((settings ++ own).asJava.asInstanceOf[java.util.Map[String, AnyRef]])
-  }
-  // Kafka would rather be told by a consumer of the group; this group has none.
-  @nowarn("cat=deprecation") private val group = new ConsumerGroupMetadata(plan.group)
+  private val store = new OffsetStore(plan, settings, task)
   // None after a try that failed: Kafka goes on trying what it was told, even while it is told to abort.
-  @volatile private var producer = Option.empty[Producer]
+  @volatile private var producer = Option.empty[OffsetStore.Producer]
   private val waiting = new AtomicReference[Cut]()
   private var recorded = Map.empty[TopicPartition, Long]
   // Nothing more will be done; what is being done goes on.
@@ -52,8 +39,8 @@ private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[Str
   // The task is over, and everything is given up.
   @volatile private var closed = false
 
-  /** @param failed told when a send of the task failed */
-  def generations(failed: Exception => Unit): Generations = new Generations(
+  /** The sends of the task. */
+  val generations = new Generations(
     failed,
     cut => {
       waiting.set(cut)
@@ -70,16 +57,21 @@ private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[Str
   task.addTaskCompletionListener[Unit](_ => close())
   begin(): Unit
 
-  /** Where the task goes on; asked after the fence, by every attempt. */
-  def resume(starts: Map[TopicPartition, Long]): Map[TopicPartition, Long] = {
-    val admin = settings.filter { case (name, _) => AdminClientConfig.configNames().contains(name) }
-    Using.resource(Admin.create(admin.asJava.asInstanceOf[java.util.Map[String, AnyRef]]))(client =>
-      Resume.from(starts, persistently(Resume.recorded(client, plan.group)), plan.topicIds, plan.epoch))
-  }
+  override def resume(starts: Map[TopicPartition, Long]): Map[TopicPartition, Long] = store.resume(starts)
+
+  override def isReady: Boolean = true
+
+  override def cut(now: Cut): Unit = generations.cut(now)
+
+  override def hasCuts: Boolean = generations.hasCuts
+
+  override def passed(sequence: Long): Unit = generations.passed(sequence)
 
   /** A producer whose earlier transactions, and whose predecessors, are over. */
-  private def begin(): Producer = {
-    val made = create()
+  private def begin(): OffsetStore.Producer = {
+    val made = store.create(Map(
+      ProducerConfig.TRANSACTION_TIMEOUT_CONFIG -> TransactionTimeoutMs,
+      ProducerConfig.MAX_BLOCK_MS_CONFIG -> CallMs))
     producer = Some(made)
     persistently(made.initTransactions())
     made
@@ -101,7 +93,7 @@ private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[Str
         CrashPoint.reach("progress-due")
         val kafka = producer.getOrElse(begin())
         kafka.beginTransaction()
-        send(kafka, news)
+        store.put(kafka, news)
         CrashPoint.reach("progress-sent")
         persistently(kafka.commitTransaction())
         CrashPoint.reach("progress-recorded")
@@ -114,42 +106,23 @@ private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[Str
       }
   }
 
-  private def send(kafka: Producer, offsets: Map[TopicPartition, Long]): Unit = kafka.sendOffsetsToTransaction(
-    offsets.map { case (partition, offset) =>
-      partition -> new OffsetAndMetadata(offset, plan.stamp(partition.topic).json)
-    }.asJava,
-    group)
-
-  /** Waits for brokers that are away. After a timeout, a producer wants the same call again and no other. */
-  @tailrec private def persistently[T](call: => T): T =
-    Try(call) match {
-      case Failure(cause) if isTimeout(cause) && !finishing && !closed && !task.isInterrupted() => persistently(call)
-      case result => result.get
-    }
-
-  private def isTimeout(cause: Throwable): Boolean = cause match {
-    case _: TimeoutException => true
-    // As an admin tells it.
-    case wrapped: ExecutionException => wrapped.getCause.isInstanceOf[TimeoutException]
-    case _ => false
-  }
+  private def persistently[T](call: => T): T = store.persistently(finishing || closed)(call)
 
   private def fail(cause: Exception): Unit = {
     finishing = true
     scope.sinkFailed(new HeadraceException(
       "PROGRESS_NOT_RECORDED",
-      s"Progress of this query could not be recorded (${cause.getMessage}). If another run of the same checkpoint has " +
-        "started, this one is over: stop one of the two. Nothing is lost; records since the last record of progress are " +
+      s"Progress of this query could not be recorded (${store.explain(cause)}). If another run of the same checkpoint " +
+        "has started, this one is over: stop one of the two. Nothing is lost; records since the last record of progress are " +
         "read again at the next start.",
       Map("group" -> plan.group),
       cause))
   }
 
-  /** Records the offsets with which the task ends. Everything that was sent is acknowledged. Where that does not work now,
-    * Spark's own record of the epoch must do: an offset of a topic that was deleted, for one, cannot be recorded, and must
-    * not hold up the end of the epoch that says so.
+  /** Everything that was sent is acknowledged. Where the offsets cannot be recorded now, Spark's own record of the epoch must
+    * do: an offset of a topic that was deleted, for one, must not hold up the end of the epoch that says so.
     */
-  def finish(offsets: Map[TopicPartition, Long]): Unit = {
+  override def finish(offsets: Map[TopicPartition, Long]): Unit = {
     end()
     scope.throwIfSinkFailed()
     if (producer.isDefined) record(offsets)
@@ -170,16 +143,12 @@ private[headrace] final class TaskProgress(plan: ProgressPlan, settings: Map[Str
   }
 
   private def giveUp(): Unit = {
-    // A killed task is interrupted, and Kafka would then close half of it.
-    val interrupted = Thread.interrupted()
-    producer.foreach(_.close(Duration.ZERO))
+    producer.foreach(OffsetStore.close(_, Duration.ZERO))
     producer = None
-    if (interrupted) Thread.currentThread().interrupt()
   }
 }
 
 private object TaskProgress {
-  private type Producer = KafkaProducer[Array[Byte], Array[Byte]]
   private val log = LoggerFactory.getLogger(classOf[TaskProgress])
   private val TransactionTimeoutMs = "10000"
   // What may pass is tried again; what will not must not keep an epoch from ending.

@@ -40,9 +40,9 @@ private[headrace] object DeadLetters {
   * @param functions those that failed, for the reader of the letter
   */
 private[headrace] final class LetterWriter(letters: DeadLetters, functions: String, task: TaskContext) {
-  private lazy val sending = {
-    val made = new Sending(letters.producer, Some(task))
-    task.addTaskCompletionListener[Unit](_ => made.close())
+  private lazy val outlet = {
+    val made = Outlet.of(letters.producer, task)
+    task.addTaskCompletionListener[Unit](_ => made.release())
     made
   }
   private var hasSent = false
@@ -53,11 +53,11 @@ private[headrace] final class LetterWriter(letters: DeadLetters, functions: Stri
       "{} failed on {}. The record goes to the topic {}; further ones of this task go there without a word.\n{}",
       functions, position.fold("a row")(_.toString), letters.topic, error)
     hasSent = true
-    sending.send(position.fold(ofRow(row, error))(of(_, error)))
+    outlet.send(position.fold(ofRow(row, error))(of(_, error)))
     letters.count.add(1)
   }
 
-  def finish(): Unit = if (hasSent) sending.finish()
+  def finish(): Unit = if (hasSent) outlet.settle()
 
   private def of(position: Position, error: String) = {
     val record = position.record

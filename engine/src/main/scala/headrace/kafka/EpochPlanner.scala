@@ -83,6 +83,9 @@ private[headrace] object EpochPlanner {
   val RunProperty = "spark.jobGroup.id"
   val EpochProperty = "streaming.sql.batchId"
 
+  /** Set for tasks whose records and progress are committed together. */
+  val TransactedProperty = "headrace.transacted"
+
   private val WatchEveryMs = 2000L
 
   /** The run and the epoch that this thread plans. */

@@ -6,7 +6,7 @@ import java.util.{Collections, Map => JMap, Optional}
 import scala.jdk.CollectionConverters._
 
 import headrace.EpochSignal
-import headrace.commit.{ProgressPlan, Recorder, Resume}
+import headrace.commit.{Delivery, ProgressPlan, Recorder, Resume}
 import headrace.guard.{RealTimeDefaults, SlotLedger}
 import org.apache.kafka.common.TopicPartition
 import org.apache.spark.SparkEnv
@@ -79,25 +79,39 @@ private[headrace] final class KafkaStream private[kafka] (options: SourceOptions
     val before = broker.ask(recorder.recordedBefore(_))
     if (!starts.exists { case (partition, at) => before.get(partition).exists(_.offset > at) }) starts
     else {
-      val topicIds = broker.topics(lenient = true).map { case (name, topic) => name -> topic.id.toString }
-      Resume.from(starts, before, topicIds, EpochPlanner.currentEpoch()._2).map { case (partition, offset) =>
+      Resume.from(starts, before, namedIds(), EpochPlanner.currentEpoch()._2).map { case (partition, offset) =>
         partition -> math.min(offset, ends.getOrElse(partition, Long.MaxValue))
       }
     }
   }
 
   /** Lets the tasks of the epoch that was just planned record progress, if that is possible here. */
-  def recordProgress(sink: KafkaStreamingWrite, tasks: Int, intervalMs: Long): Unit =
-    broker.ask(recorder.noteFor(tasks, _, sink.producer)) match {
-      case Left(reason) =>
-        recording = false
-        recorder.announce(s"Progress is committed at the end of each epoch: $reason.")
+  def recordProgress(
+      sink: KafkaStreamingWrite,
+      partitions: Seq[InputPartition],
+      intervalMs: Long,
+      isRealTime: Boolean): Unit = {
+    val divided = partitions.collect { case range: RangePartition => range.partition }
+    val found =
+      if (divided.distinct.size < divided.size) Left("a partition is divided among tasks (minPartitions, maxRecordsPerPartition)")
+      else broker.ask(recorder.noteFor(partitions.size, _, sink.producer, sink.delivery))
+    recording = found.isRight
+    found match {
+      case Left(reason) if sink.isExactlyOnce => throw Delivery.refusal(reason)
+      case Left(reason) => recorder.announce(s"Progress is committed at the end of each epoch: $reason.")
       case Right(note) =>
         val (run, epoch) = EpochPlanner.currentEpoch()
-        recording = true
-        recorder.announce(s"Progress is committed every $intervalMs ms, while records flow.")
-        sink.recordProgress(ProgressPlan(note.id, run, epoch, intervalMs, epochs.topicIds))
+        if (isRealTime) recorder.announce(
+          s"${if (sink.isExactlyOnce) "Progress and results are" else "Progress is"} committed every $intervalMs ms, while " +
+            "records flow.")
+        sink.recordProgress(
+          ProgressPlan(note.id, run, epoch, intervalMs, topicIds(isRealTime), sink.delivery, isRealTime))
     }
+  }
+
+  private def topicIds(isRealTime: Boolean): Map[String, String] = if (isRealTime) epochs.topicIds else namedIds()
+
+  private def namedIds() = broker.topics(lenient = true).map { case (name, topic) => name -> topic.id.toString }
 
   def recordsProgress: Boolean = recording
 

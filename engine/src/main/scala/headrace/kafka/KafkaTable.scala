@@ -5,6 +5,7 @@ import java.util.{EnumSet, Map => JMap, Set => JSet}
 
 import scala.jdk.CollectionConverters._
 
+import headrace.commit.Delivery
 import org.apache.spark.sql.connector.catalog.{SupportsRead, SupportsWrite, Table, TableCapability}
 import org.apache.spark.sql.connector.read.{Batch, Scan, ScanBuilder}
 import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, ReportsSinkMetrics}
@@ -85,7 +86,10 @@ private[kafka] final class KafkaWrite(options: SinkOptions, schema: StructType, 
 
   override def description(): String = s"Kafka ${options.topic.getOrElse("by topic column")}"
 
-  override def toBatch: BatchWrite = new KafkaBatchWrite(options, schema)
+  override def toBatch: BatchWrite = {
+    if (options.isExactlyOnce) throw Delivery.refusal("it is no streaming query, and has no checkpoint to go on from")
+    new KafkaBatchWrite(options, schema)
+  }
 
   override def toStreaming: StreamingWrite = new KafkaStreamingWrite(options, schema, letters)
 }

@@ -2,36 +2,57 @@
 package headrace.kafka
 
 import headrace.{CrashPoint, TaskScope}
-import headrace.commit.{ProgressPlan, Recording, TaskProgress}
+import headrace.commit.{Delivery, Generations, Progress, ProgressPlan, Recording, TaskProgress, Transactions}
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.write.{BatchWrite, DataWriter, DataWriterFactory, PhysicalWriteInfo, WriterCommitMessage}
 import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactory, StreamingWrite}
 import org.apache.spark.sql.types.StructType
 
-/** Sends each row at once and waits for the acknowledgements only at the end of the epoch: at least once. */
+/** Sends each row at once. Acknowledgements are waited for at the end of the epoch, or when the task's progress is recorded
+  * inside it: nobody waits for them.
+  */
 private[kafka] final class KafkaWriter(options: SinkOptions, schema: StructType, plan: Option[ProgressPlan] = None)
     extends DataWriter[InternalRow] {
   private val toRecord = new RowToRecord(schema, options.topic)
   private val task = Option(TaskContext.get())
-  private val sending = new Sending(options.producer, task)
-  private val recording = for {
-    running <- task
-    inside <- plan
-  } yield {
-    val progress = new TaskProgress(inside, options.producer, running)
-    val made = new Recording(TaskScope.of(running), progress, progress.generations(sending.fail(_)))
-    made.begin()
-    made
+  private val outlet = plan.filter(_.isExactlyOnce).fold[Outlet](atLeastOnce())(exactlyOnce)
+  private val recording = task.flatMap(TaskScope.of(_).recording)
+
+  private def exactlyOnce(inside: ProgressPlan): Outlet = {
+    val transactions = new Transactions(inside, options.producer, task.get)
+    record(inside, transactions, None, Some(transactions))
+    transactions
+  }
+
+  private def atLeastOnce(): Outlet = {
+    val sending = new Sending(options.producer, task)
+    for {
+      running <- task
+      inside <- plan
+    } {
+      val progress = new TaskProgress(inside, options.producer, running, sending.fail(_))
+      record(inside, progress, Some(progress.generations), None)
+    }
+    sending
+  }
+
+  private def record(
+      inside: ProgressPlan,
+      progress: Progress,
+      generations: Option[Generations],
+      outlet: Option[Outlet]): Unit = {
+    val scope = TaskScope.of(task.get)
+    scope.record(new Recording(scope, progress, inside.intervalMs), generations, outlet)
   }
 
   override def write(row: InternalRow): Unit = {
     recording.foreach(_.rowComes())
-    sending.send(toRecord(row))
+    outlet.send(toRecord(row))
   }
 
   override def commit(): WriterCommitMessage = {
-    sending.finish()
+    outlet.settle()
     CrashPoint.reach("epoch-written")
     if (!task.exists(_.isInterrupted())) recording.foreach(_.finish())
     CrashPoint.reach("epoch-recorded")
@@ -40,7 +61,7 @@ private[kafka] final class KafkaWriter(options: SinkOptions, schema: StructType,
 
   override def abort(): Unit = ()
 
-  override def close(): Unit = sending.close()
+  override def close(): Unit = outlet.release()
 }
 
 private[kafka] case object Written extends WriterCommitMessage
@@ -64,16 +85,27 @@ private[headrace] final class KafkaStreamingWrite(
     val letters: Option[DeadLetters])
     extends StreamingWrite {
   private var plan: Option[ProgressPlan] = None
+  private var isEmpty = false
 
   def producer: Map[String, String] = options.producer
 
-  def commitIntervalMs: Option[Long] = options.commitIntervalMs
+  def commitIntervalMs: Long = options.commitIntervalMs
+
+  def delivery: Delivery = options.delivery
+
+  def isExactlyOnce: Boolean = options.isExactlyOnce
+
+  /** The epoch that is being planned reads nothing. */
+  def skip(): Unit = isEmpty = true
 
   /** Lets the tasks of the epoch that is being planned record progress. */
   def recordProgress(inside: ProgressPlan): Unit = plan = Some(inside)
 
-  override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory =
+  override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory = {
+    // The plan is made by a rule of ours; nobody may believe in a promise that no rule has looked at.
+    if (isExactlyOnce && plan.isEmpty && !isEmpty) throw Delivery.refusal("the session has the engine's extension not at work")
     KafkaWriterFactory(options, schema, plan)
+  }
 
   // Every task of an epoch writes; asking the driver for permission would only cost a round trip.
   override def useCommitCoordinator(): Boolean = false

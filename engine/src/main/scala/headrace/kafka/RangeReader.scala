@@ -10,7 +10,9 @@ import org.apache.spark.sql.connector.read.PartitionReader
 private[kafka] final class RangeReader(range: RangePartition) extends PartitionReader[InternalRow] {
   import RangeReader._
 
-  private val trail = TaskScope.of(TaskContext.get()).source
+  private val task = TaskContext.get()
+  private val scope = TaskScope.of(task)
+  private val trail = scope.source
   private val consumer = ConsumerPool.acquire(range.settings.consumer, Seq(range.partition))
   private val cursor = consumer.cursors.head
   private val toRow = RecordRow.create(range.settings.includeHeaders)
@@ -18,7 +20,16 @@ private[kafka] final class RangeReader(range: RangePartition) extends PartitionR
   private var complete = false
   private var ended = false
 
-  consumer.startAt(Map(range.partition -> range.from))
+  consumer.startAt(Map(range.partition -> from))
+  scope.sourceKnows(() => false, () => Map(range.partition -> (if (complete) range.until else cursor.next)))
+
+  /** Where results and progress are committed together, an earlier attempt may have come to the end. */
+  private def from: Long =
+    if (task.getLocalProperty(EpochPlanner.TransactedProperty) == null) range.from
+    else {
+      val recorded = scope.awaitRecording().resume(Map(range.partition -> range.from))
+      math.min(range.until, recorded(range.partition))
+    }
 
   override def next(): Boolean = {
     if (!complete && (cursor.hasRecord || fetch()) && cursor.peek.offset < range.until) {

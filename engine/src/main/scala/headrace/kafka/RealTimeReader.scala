@@ -42,7 +42,7 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
   // The sink is there before its source, unless the two are in different tasks.
   private val recording = scope.recording
 
-  guarded(consumer.foreach(_.startAt(recording.fold(group.starts)(_.progress.resume(group.starts)))))
+  guarded(consumer.foreach(_.startAt(recording.fold(group.starts)(_.resume(group.starts)))))
   scope.sourceKnows(() => cursors.exists(_.hasRecord), () => cursors.map(cursor => cursor.partition -> cursor.next).toMap)
 
   override def nextWithTimeout(nowMs: JLong, timeoutMs: JLong): RecordStatus = {
@@ -61,7 +61,7 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
     var cursor: PartitionCursor = null
     while (cursor == null && leftMs > 0 && !killed && !EpochSignal.ended(group.run, group.epoch)) {
       scope.throwIfSinkFailed()
-      poll(math.min(leftMs, LookUpMs))
+      poll(math.min(leftMs, recording.fold(LookUpMs)(it => math.min(LookUpMs, it.patienceMs(System.currentTimeMillis(), handedOn)))))
       cursor = nextCursor()
       if (cursor == null) recording.foreach(_.look(System.currentTimeMillis(), handedOn))
       leftMs = (deadline - System.nanoTime()) / 1000000L

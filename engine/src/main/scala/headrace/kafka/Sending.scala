@@ -9,14 +9,14 @@ import org.apache.spark.TaskContext
   *
   * @param task none where rows are written outside of one
   */
-private[kafka] final class Sending(settings: Map[String, String], task: Option[TaskContext]) {
+private[kafka] final class Sending(settings: Map[String, String], task: Option[TaskContext]) extends Outlet {
   private val scope = task.map(TaskScope.of)
   private val producer = ProducerPool.acquire(settings)
   @volatile private var failure: Throwable = _
 
   private val sent: Callback = (_: RecordMetadata, cause: Exception) => if (cause != null) fail(cause)
 
-  def send(record: ProducerRecord[Array[Byte], Array[Byte]]): Unit = {
+  override def send(record: ProducerRecord[Array[Byte], Array[Byte]]): Unit = {
     if (failure != null) throw failure
     producer.send(record, callback): Unit
   }
@@ -43,11 +43,11 @@ private[kafka] final class Sending(settings: Map[String, String], task: Option[T
   }
 
   /** Waits until all that was sent is acknowledged. */
-  def finish(): Unit = {
+  override def settle(): Unit = {
     // Spark discards what a killed task commits, so a stop need not wait for the brokers.
     if (!task.exists(_.isInterrupted())) producer.flush()
     if (failure != null) throw failure
   }
 
-  def close(): Unit = ProducerPool.release(settings, producer, failed = failure != null)
+  override def release(): Unit = ProducerPool.release(settings, producer, failed = failure != null)
 }

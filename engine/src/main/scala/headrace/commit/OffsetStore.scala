@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+package headrace.commit
+
+import java.time.Duration
+import java.util.concurrent.ExecutionException
+
+import scala.annotation.{nowarn, tailrec}
+import scala.jdk.CollectionConverters._
+import scala.util.{Failure, Try, Using}
+
+import headrace.HeadraceException
+import org.apache.kafka.clients.admin.{Admin, AdminClientConfig}
+import org.apache.kafka.clients.consumer.{ConsumerGroupMetadata, OffsetAndMetadata}
+import org.apache.kafka.clients.producer.{KafkaProducer, ProducerConfig}
+import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.common.errors.{InvalidProducerEpochException, ProducerFencedException, TimeoutException}
+import org.apache.spark.TaskContext
+
+/** What a task has recorded, in Kafka: offsets of a group that belongs to its query alone, written in transactions. From
+  * the moment it has a producer, no earlier task of the same number can write anything in one.
+  *
+  * @param settings of the sink's producer
+  */
+private[commit] final class OffsetStore(plan: ProgressPlan, settings: Map[String, String], task: TaskContext) {
+  import OffsetStore._
+
+  // Kafka would rather be told by a consumer of the group; this group has none.
+  @nowarn("cat=deprecation") private val group = new ConsumerGroupMetadata(plan.group)
+
+  def create(own: Map[String, String]): Producer = {
+    val needed = Map(
+      ProducerConfig.TRANSACTIONAL_ID_CONFIG -> plan.transactionalId(task.partitionId()),
+      ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG -> "true",
+      ProducerConfig.ACKS_CONFIG -> "all")
+    new Producer((settings ++ own ++ needed).asJava.asInstanceOf[java.util.Map[String, AnyRef]])
+  }
+
+  /** Adds offsets to the producer's transaction. */
+  def put(producer: Producer, offsets: Map[TopicPartition, Long]): Unit = producer.sendOffsetsToTransaction(
+    offsets.map { case (partition, offset) =>
+      partition -> new OffsetAndMetadata(offset, plan.stamp(partition.topic).json)
+    }.asJava,
+    group)
+
+  /** Where the task goes on; to be asked after the fence, by every attempt. */
+  def resume(starts: Map[TopicPartition, Long]): Map[TopicPartition, Long] = {
+    val recorded = persistently(false)(read())
+    val later = recorded.values.flatMap(Stamp.of).find(stamp => stamp.run == plan.run && stamp.epoch > plan.epoch)
+    later.foreach(stamp => throw tooLate(stamp))
+    Resume.from(starts, recorded, plan.topicIds, plan.epoch)
+  }
+
+  /** An attempt that Spark has given up long ago must not go on beside those who have its partitions now. */
+  private def tooLate(stamp: Stamp) = new HeadraceException(
+    "PROGRESS_NOT_RECORDED",
+    s"This task belongs to epoch ${plan.epoch}, and epoch ${stamp.epoch} of the same run has recorded progress already. It " +
+      "reads and writes nothing.",
+    Map("group" -> plan.group))
+
+  private def read(): Map[TopicPartition, OffsetAndMetadata] = {
+    val admin = settings.filter { case (name, _) => AdminClientConfig.configNames().contains(name) }
+    Using.resource(Admin.create(admin.asJava.asInstanceOf[java.util.Map[String, AnyRef]]))(Resume.recorded(_, plan.group))
+  }
+
+  /** Why a transaction failed; by whom, if another has taken it over. */
+  def explain(cause: Throwable): String =
+    if (isFenced(cause)) successor().fold(
+      "the brokers have ended it, because they heard nothing of this task for too long or because another run has started, " +
+        "which has recorded nothing yet")(stamp => s"run ${stamp.run} on ${stamp.host} has taken over")
+    else cause.getMessage
+
+  def isFenced(cause: Throwable): Boolean = Iterator.iterate(cause)(_.getCause).takeWhile(_ != null).exists {
+    case _: ProducerFencedException | _: InvalidProducerEpochException => true
+    case _ => false
+  }
+
+  private def successor(): Option[Stamp] =
+    Try(read()).toOption.iterator.flatMap(_.values).flatMap(Stamp.of(_)).find(_.run != plan.run)
+
+  /** Waits for brokers that are away. After a timeout, a producer wants the same call again and no other. */
+  @tailrec def persistently[T](over: => Boolean)(call: => T): T =
+    Try(call) match {
+      case Failure(cause) if isTimeout(cause) && !over && !task.isInterrupted() => persistently(over)(call)
+      case result => result.get
+    }
+
+  private def isTimeout(cause: Throwable): Boolean = cause match {
+    case _: TimeoutException => true
+    // As an admin tells it.
+    case wrapped: ExecutionException => wrapped.getCause.isInstanceOf[TimeoutException]
+    case _ => false
+  }
+}
+
+private[commit] object OffsetStore {
+  type Producer = KafkaProducer[Array[Byte], Array[Byte]]
+
+  /** Closes a producer also in a task that is being killed: it is interrupted, and Kafka would then close half of it. */
+  def close(producer: Producer, wait: Duration): Unit = {
+    val interrupted = Thread.interrupted()
+    producer.close(wait)
+    if (interrupted) Thread.currentThread().interrupt()
+  }
+}
