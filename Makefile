@@ -43,7 +43,8 @@ $(ARCHIVE): $(INSTALLED) tests/class_archive.py
 demo: setup ## card fraud, first in micro-batch, then in real-time mode (ARGS="--seconds 60")
 	@$(BIN)/python examples/demo $(ARGS)
 
-soak: setup $(ARCHIVE) ## the tests that take too long for every change, most of them crashes
+soak: setup $(ARCHIVE) ## harm applications at random, and count (ARGS="--kills 100"); then the tests that take too long
+	JAVA_TOOL_OPTIONS="$(QUICK_JVM)" $(BIN)/python -m tests.failure.soak $(ARGS)
 	JAVA_TOOL_OPTIONS="$(QUICK_JVM)" $(BIN)/pytest tests -m soak
 
 bench: setup ## measure latency; results go to bench-results

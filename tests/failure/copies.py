@@ -22,21 +22,36 @@ COPIER = Path(__file__).with_name("copier.py")
 
 
 class Copies:
-    """Runs of the copying application, one at a time."""
+    """Runs of the copying application, one at a time.
 
-    def __init__(self, kafka: Kafka, folder: Path) -> None:
+    Args:
+        kafka: Where its topics are.
+        folder: For its checkpoint and its log.
+        words: What every run is told (see `copier.py`).
+        partitions: How many its source has; its sink has one, which shows the order.
+        master: Spark's master; Headrace's own choice if none is given.
+    """
+
+    def __init__(self, kafka: Kafka, folder: Path, *words: str, partitions: int = 1, master: str | None = None) -> None:
         self.kafka = kafka
-        self.source, self.sink = kafka.topic("in", partitions=1), kafka.topic("out", partitions=1)
+        self.source, self.sink = kafka.topic("in", partitions=partitions), kafka.topic("out", partitions=1)
+        self._partitions = partitions
+        self._words = words
+        self._conf = [
+            "--conf",
+            "spark.ui.enabled=false",
+            *([] if master is None else ["--conf", f"spark.master={master}"]),
+        ]
         self.checkpoint = str(folder / "checkpoint")
         self._log = folder / "log"
         self._runs: list[subprocess.Popen[bytes]] = []
 
     def start(self, *words: str, epoch: str = "10m", crash: str | None = None) -> subprocess.Popen[bytes]:
         options = [] if crash is None else ["--conf", f"spark.driver.extraJavaOptions=-Dheadrace.crash={crash}"]
-        application = [str(COPIER), self.kafka.bootstrap, self.source, self.sink, self.checkpoint, epoch, *words]
+        places = [self.kafka.bootstrap, self.source, self.sink, self.checkpoint, epoch]
         with self._log.open("ab") as log:
             run = subprocess.Popen(
-                [*HEADRACE_RUN, "--conf", "spark.ui.enabled=false", *options, *application],
+                [*HEADRACE_RUN, *self._conf, *options, str(COPIER), *places, *self._words, *words],
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
@@ -44,8 +59,11 @@ class Copies:
         self._runs.append(run)
         return run
 
-    def recorded(self) -> int:
-        return offset_recorded(self.kafka, self.checkpoint, self.source)
+    def recorded(self, partition: int = 0) -> int:
+        return offset_recorded(self.kafka, self.checkpoint, self.source, partition)
+
+    def all_recorded(self) -> tuple[int, ...]:
+        return tuple(self.recorded(partition) for partition in range(self._partitions))
 
     def log(self) -> str:
         return self._log.read_text(encoding="utf-8", errors="replace")

@@ -57,9 +57,10 @@ private[commit] final class OffsetStore(plan: ProgressPlan, settings: Map[String
       "reads and writes nothing.",
     Map("group" -> plan.group))
 
-  private def read(): Map[TopicPartition, OffsetAndMetadata] = {
+  private def read(stable: Boolean = true): Map[TopicPartition, OffsetAndMetadata] = {
     val admin = settings.filter { case (name, _) => AdminClientConfig.configNames().contains(name) }
-    Using.resource(Admin.create(admin.asJava.asInstanceOf[java.util.Map[String, AnyRef]]))(Resume.recorded(_, plan.group))
+    Using.resource(Admin.create(admin.asJava.asInstanceOf[java.util.Map[String, AnyRef]]))(
+      Resume.recorded(_, plan.group, stable))
   }
 
   /** Why a transaction failed; by whom, if another has taken it over. */
@@ -75,7 +76,7 @@ private[commit] final class OffsetStore(plan: ProgressPlan, settings: Map[String
   }
 
   private def successor(): Option[Stamp] =
-    Try(read()).toOption.iterator.flatMap(_.values).flatMap(Stamp.of(_)).find(_.run != plan.run)
+    Try(read(stable = false)).toOption.iterator.flatMap(_.values).flatMap(Stamp.of(_)).find(_.run != plan.run)
 
   /** Waits for brokers that are away. After a timeout, a producer wants the same call again and no other. */
   @tailrec def persistently[T](over: => Boolean)(call: => T): T =

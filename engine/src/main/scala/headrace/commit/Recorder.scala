@@ -4,7 +4,7 @@ package headrace.commit
 import scala.jdk.CollectionConverters._
 import scala.util.{Failure, Success, Try, Using}
 
-import org.apache.kafka.clients.admin.{Admin, AdminClientConfig, DescribeClusterOptions, FenceProducersOptions}
+import org.apache.kafka.clients.admin.{Admin, AdminClientConfig, DescribeClusterOptions, DescribeFeaturesOptions, FenceProducersOptions}
 import org.apache.kafka.clients.consumer.OffsetAndMetadata
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.AuthorizationException
@@ -53,23 +53,22 @@ private[headrace] final class Recorder(checkpoint: String) {
       delivery: Delivery): Either[String, ProgressNote] = {
     val note = new ProgressLog(SparkSession.active, checkpoint).forTasks(tasks)
     if (!checked) {
-      refused = Using.resource(adminOf(sink)) { admin =>
-        against(note, source, admin).orElse(Option.when(delivery == Delivery.ExactlyOnce)(admin).flatMap(unsafe))
-      }
+      refused = Using.resource(adminOf(sink))(against(note, source, _, delivery))
       checked = true
     }
     refused.toLeft(note)
   }
 
-  private def against(note: ProgressNote, source: Admin, sink: Admin): Option[String] = {
+  private def against(note: ProgressNote, source: Admin, sink: Admin, delivery: Delivery): Option[String] = {
     def cluster(admin: Admin) = admin.describeCluster(new DescribeClusterOptions().timeoutMs(AskMs)).clusterId().get()
     Try {
-      val isOne = cluster(source) == cluster(sink)
-      if (isOne) fence(sink, note)
-      isOne
+      if (cluster(source) != cluster(sink)) Some("the records are read from one cluster and written to another")
+      else {
+        fence(sink, note)
+        if (delivery == Delivery.ExactlyOnce) unsafe(sink) else None
+      }
     } match {
-      case Success(true) => None
-      case Success(false) => Some("the records are read from one cluster and written to another")
+      case Success(reason) => reason
       case Failure(failed) => failed.getCause match {
           case denied: AuthorizationException =>
             Some(s"the user of the sink may not use the transactional ids headrace-* (${denied.getMessage})")
@@ -80,7 +79,7 @@ private[headrace] final class Recorder(checkpoint: String) {
 
   /** Before KIP-890, a send that was late could end up in a transaction that was over, or in the next one. */
   private def unsafe(admin: Admin): Option[String] = {
-    val features = admin.describeFeatures().featureMetadata().get().finalizedFeatures().asScala
+    val features = admin.describeFeatures(new DescribeFeaturesOptions().timeoutMs(AskMs)).featureMetadata().get().finalizedFeatures().asScala
     val version = features.get(TransactionVersion).fold(0)(_.maxVersionLevel().toInt)
     Option.when(version < SafeVersion)(
       s"the brokers have $TransactionVersion $version, and transactions are safe from $SafeVersion on (Kafka 4.0 or later, " +

@@ -17,10 +17,10 @@ import org.slf4j.LoggerFactory
 private[headrace] object Resume {
   private val log = LoggerFactory.getLogger("headrace.commit.Resume")
 
-  /** What a group has recorded; waits for transactions that are still open. */
-  def recorded(admin: Admin, group: String): Map[TopicPartition, OffsetAndMetadata] = {
+  /** What a group has recorded; if it is to be stable, waits for transactions that are still open. */
+  def recorded(admin: Admin, group: String, stable: Boolean = true): Map[TopicPartition, OffsetAndMetadata] = {
     val all = Map(group -> new ListConsumerGroupOffsetsSpec()).asJava
-    admin.listConsumerGroupOffsets(all, new ListConsumerGroupOffsetsOptions().requireStable(true))
+    admin.listConsumerGroupOffsets(all, new ListConsumerGroupOffsetsOptions().requireStable(stable))
       .partitionsToOffsetAndMetadata(group).get().asScala.filter(_._2 != null).toMap
   }
 

@@ -43,7 +43,7 @@ private[headrace] final class Transactions(
   @volatile private var committing = false
   @volatile private var closed = false
 
-  private val sent: Callback = (_: RecordMetadata, cause: Exception) => if (cause != null) fail(cause)
+  private val sent: Callback = (_: RecordMetadata, cause: Exception) => if (cause != null && !closed) fail(cause)
 
   private val committer = new Thread(() => run(), s"headrace-commit-${task.taskAttemptId()}")
   committer.setDaemon(true)
@@ -97,14 +97,15 @@ private[headrace] final class Transactions(
   }
 
   private def run(): Unit =
-    try while (!closed) {
+    try while (!closed && !scope.hasSinkFailed) {
         val cut = synchronized {
           while (due == null) wait()
           due
         }
         commit(cut.offsets)
       }
-    catch { case _: InterruptedException => () }
+    // Interrupted wherever it was.
+    catch { case _: Exception if closed => () }
 
   /** Ends the transaction, with the offsets up to which its sends go. Called while others only keep what they send. */
   private def commit(offsets: Map[TopicPartition, Long]): Unit =

@@ -50,6 +50,9 @@ private[kafka] object SinkOptions {
       .foreach(acks => throw Options.invalid("kafka.acks", acks, "all for exactly-once delivery"))
     options.get("kafka.enable.idempotence").filterNot(_ == "true")
       .foreach(text => throw Options.invalid("kafka.enable.idempotence", text, "true for exactly-once delivery"))
+    // Spark's checkpoint would then be behind by any number of batches, and look like an older one that was put back.
+    if (options.boolean("asyncProgressTrackingEnabled", default = false))
+      throw Options.invalid("asyncProgressTrackingEnabled", "true", "false for exactly-once delivery")
   }
 
   def parse(raw: CaseInsensitiveStringMap): SinkOptions = {

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Harms applications at random times and counts what is lost and what is repeated.
+
+python -m tests.failure.soak --kills 100 --seed 7 --out soak.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headrace.local import Broker
+from headrace.testing import Kafka, eventually
+from tests.failure.copies import Copies
+from tests.failure.soak import harms
+from tests.failure.soak.traffic import Feeder, Watch
+from tests.failure.soak.verdict import Harmed, Verdict, judge
+from tests.integration.recorded import PATIENCE
+
+if TYPE_CHECKING:
+    from tests.failure.soak.harms import Harm
+
+PARTITIONS = 2
+ROUND = 5
+"""So many harms to one mode, then comes the next."""
+LONGEST_PEACE_S = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """An application and what is done to it."""
+
+    words: tuple[str, ...]
+    harms: tuple[Harm, ...]
+    master: str = "local[4]"
+
+    @property
+    def name(self) -> str:
+        return " ".join((*self.words, "on a cluster" if "cluster" in self.master else "")).strip() or "plain"
+
+    @property
+    def is_exactly_once(self) -> bool:
+        return "exactly-once" in self.words
+
+
+_ALWAYS = (harms.kill_driver, harms.kill_broker)
+_REAL_TIME = (*_ALWAYS, harms.replace_while_away)
+CLUSTER = "local-cluster[2,2,1024]"
+MODES = (
+    Mode((), _REAL_TIME),
+    Mode(("exactly-once",), _REAL_TIME),
+    Mode(("exactly-once", "python"), (*_REAL_TIME, harms.kill_worker)),
+    Mode(("python",), (*_ALWAYS, harms.kill_worker)),
+    Mode(("exactly-once", "micro-batch"), (harms.kill_driver,)),
+    Mode(("exactly-once",), (harms.kill_executor,), CLUSTER),
+    Mode((), (harms.kill_executor,), CLUSTER),
+)
+
+
+def torment(mode: Mode, number: int, broker: Broker, chance: random.Random, *, rate: int) -> Verdict:
+    """Starts an application, harms it so many times, and looks at what came out."""
+    kafka = Kafka(broker.bootstrap)
+    with tempfile.TemporaryDirectory(prefix="soak-") as folder:
+        copies = Copies(kafka, Path(folder), *mode.words, partitions=PARTITIONS, master=mode.master)
+        feeder = Feeder(kafka, copies.source, partitions=PARTITIONS, rate=rate)
+        watch = Watch(kafka, copies.sink, committed=mode.is_exactly_once)
+        done: list[tuple[Harmed, float]] = []
+        try:
+            watch.start()
+            feeder.start()
+            patient = harms.Patient(copies, watch, broker, chance)
+            patient.await_more()
+            for _ in range(number):
+                time.sleep(chance.uniform(0.2, LONGEST_PEACE_S))
+                harm = chance.choice(mode.harms)
+                sent, at = len(feeder.times), time.monotonic()
+                harm(patient)
+                target = len(feeder.times)
+                patient.await_number(target)
+                back = round(watch.seen[target] - at, 2)
+                done.append((Harmed(name=harm.__name__, sent=sent, recorded=patient.recorded, recovery_s=back), at))
+                _say(f"  {harm.__name__}: {back} s")
+            feeder.stop()
+            patient.await_number(len(feeder.times) - 1)
+            patient.run.terminate()
+            patient.await_end()
+            # What comes out behind everything that was sent is a repetition.
+            everything = kafka.values(copies.sink, committed=mode.is_exactly_once)
+            eventually(lambda: len(watch.numbers) >= len(everything), PATIENCE)
+        except BaseException:
+            sys.stderr.write(copies.log()[-5000:])
+            raise
+        finally:
+            copies.end()
+            watch.stop()
+        return judge(mode.name, watch.numbers, feeder.times, PARTITIONS, done)
+
+
+def main() -> int:
+    """Runs as long as asked; 1 if a promise was broken."""
+    parser = argparse.ArgumentParser(prog="make soak", description=__doc__)
+    parser.add_argument("--kills", type=int, default=100, help="how many harms in all (default: %(default)s)")
+    parser.add_argument(
+        "--seed", type=int, default=1, help="of the choice and the times of harms (default: %(default)s)"
+    )
+    parser.add_argument("--rate", type=int, default=200, help="records a second (default: %(default)s)")
+    parser.add_argument("--out", type=Path, help="where to write the verdicts, as JSON")
+    arguments = parser.parse_args()
+    chance = random.Random(arguments.seed)  # noqa: S311 it must be possible to repeat it
+    verdicts: list[Verdict] = []
+    kept = True
+    left = arguments.kills
+    with Broker() as broker:
+        while left > 0:
+            mode = MODES[len(verdicts) % len(MODES)]
+            _say(f"{mode.name}, {left} harms left")
+            verdict = torment(mode, min(ROUND, left), broker, chance, rate=arguments.rate)
+            kept &= verdict.is_kept(exactly_once=mode.is_exactly_once)
+            verdicts.append(verdict)
+            left -= ROUND
+            _say(_line(verdict))
+            if arguments.out is not None:
+                result = {"seed": arguments.seed, "rate": arguments.rate, "rounds": [asdict(one) for one in verdicts]}
+                arguments.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    _say(
+        f"{arguments.kills} harms, {sum(one.records for one in verdicts)} records, "
+        f"{sum(one.lost for one in verdicts)} lost: {'all promises kept' if kept else 'A PROMISE WAS BROKEN'}"
+    )
+    return 0 if kept else 1
+
+
+def _line(verdict: Verdict) -> str:
+    recoveries = sorted(harm.recovery_s for harm in verdict.harms)
+    return (
+        f"{verdict.mode}: {len(verdict.harms)} harms, {verdict.records} records, {verdict.lost} lost, "
+        f"{verdict.repeated} repeated (oldest {verdict.oldest_repeated_s} s, {verdict.unexplained} unexplained), "
+        f"{verdict.disorder} out of order, back after {recoveries[len(recoveries) // 2]} s (at most {recoveries[-1]} s)"
+    )
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

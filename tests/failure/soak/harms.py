@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be done to a running application."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headrace.testing import eventually
+from tests.integration.recorded import PATIENCE
+
+if TYPE_CHECKING:
+    import random
+    import subprocess
+    from collections.abc import Callable
+
+    from headrace.local import Broker
+    from tests.failure.copies import Copies
+    from tests.failure.soak.traffic import Watch
+
+    Harm = Callable[["Patient"], None]
+
+
+class Patient:
+    """An application that is harmed and goes on.
+
+    Attributes:
+        recorded: The next offset of each partition that was recorded when it was last harmed.
+    """
+
+    def __init__(self, copies: Copies, watch: Watch, broker: Broker, chance: random.Random) -> None:
+        self.broker, self.chance = broker, chance
+        self._copies, self._watch = copies, watch
+        self.run = copies.start()
+        self.recorded: tuple[int, ...] = ()
+
+    def note(self) -> None:
+        """Keeps what is recorded now."""
+        self.recorded = self._copies.all_recorded()
+
+    def again(self) -> None:
+        """Starts the application anew."""
+        self.note()
+        self.run = self._copies.start()
+
+    def await_more(self) -> None:
+        """Waits until something new has come out."""
+        count = len(self._watch.numbers)
+        eventually(lambda: len(self._watch.numbers) > count, PATIENCE * 2)
+
+    def await_number(self, number: int) -> None:
+        """Waits until a number has come out. An application that ends meanwhile is started again."""
+        eventually(lambda: number in self._watch.seen or self._is_over(), PATIENCE * 2)
+        if number not in self._watch.seen:
+            self.again()
+            eventually(lambda: number in self._watch.seen, PATIENCE * 2)
+
+    def await_end(self) -> None:
+        eventually(self._is_over, PATIENCE * 2)
+
+    def _is_over(self) -> bool:
+        return self.run.poll() is not None
+
+
+def kill_driver(patient: Patient) -> None:
+    """The application and all its processes at once, as when a machine is lost."""
+    os.killpg(patient.run.pid, signal.SIGKILL)
+    patient.run.wait()
+    patient.again()
+
+
+def kill_worker(patient: Patient) -> None:
+    """One Python worker; the query fails, and with it the application."""
+    os.kill(patient.chance.choice(_processes(patient.run, "daemon")), signal.SIGKILL)
+    patient.await_end()
+    patient.again()
+
+
+def kill_executor(patient: Patient) -> None:
+    """One executor of a cluster; Spark starts another, and its task again, inside the epoch."""
+    os.kill(patient.chance.choice(_processes(patient.run, "CoarseGrainedExecutorBackend")), signal.SIGKILL)
+    patient.note()
+
+
+def kill_broker(patient: Patient) -> None:
+    """The only broker; it is back as soon as it can be, and the application has waited."""
+    patient.broker.kill()
+    patient.broker.start()
+    patient.note()
+
+
+def replace_while_away(patient: Patient) -> None:
+    """The application stands still, another takes over, and then the first one goes on."""
+    away = patient.run
+    os.killpg(away.pid, signal.SIGSTOP)
+    patient.again()
+    patient.await_more()
+    os.killpg(away.pid, signal.SIGCONT)
+    eventually(lambda: away.poll() is not None, PATIENCE * 2)
+
+
+def _processes(run: subprocess.Popen[bytes], word: str) -> list[int]:
+    """The processes of an application that have a word in their command; those that others came from are left out."""
+    found: dict[int, int] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        # It may be gone before it is looked at.
+        with contextlib.suppress(OSError):
+            # The name before the bracket may hold anything.
+            _, parent, _, session, *_ = (folder / "stat").read_text().rpartition(")")[2].split()
+            if int(session) == run.pid and word in (folder / "cmdline").read_text():
+                found[int(folder.name)] = int(parent)
+    return sorted(found.keys() - found.values()) or sorted(found)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What became of the records, held against what was promised."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Harmed:
+    """One harm and what followed.
+
+    Attributes:
+        name: What was done.
+        sent: How many records had been sent.
+        recorded: The next offset of each partition that was recorded then.
+        recovery_s: Until a record that was sent afterwards came out.
+    """
+
+    name: str
+    sent: int
+    recorded: tuple[int, ...]
+    recovery_s: float
+
+
+@dataclass(kw_only=True, slots=True)
+class Verdict:
+    """On one mode of delivery.
+
+    Attributes:
+        mode: Its name.
+        records: How many were sent.
+        lost: How many never came out.
+        repeated: How many results came out again.
+        disorder: How often a result came behind a later one of its partition without a harm that explains it.
+        unexplained: How many repetitions were of records that had been recorded before the harm.
+        oldest_repeated_s: The age, at the harm, of the oldest record that was repeated.
+        harms: What was done.
+    """
+
+    mode: str
+    records: int
+    lost: int
+    repeated: int
+    disorder: int
+    unexplained: int
+    oldest_repeated_s: float
+    harms: list[Harmed] = field(default_factory=list)
+
+    def is_kept(self, *, exactly_once: bool) -> bool:
+        """Whether the promise was."""
+        bad = self.lost + self.disorder + self.unexplained
+        return bad == 0 and not (exactly_once and self.repeated)
+
+
+def judge(
+    mode: str, numbers: list[int], times: list[float], partitions: int, harms: list[tuple[Harmed, float]]
+) -> Verdict:
+    """Looks at everything that came out.
+
+    Args:
+        mode: The mode's name.
+        numbers: What came out, in order.
+        times: When each number was sent.
+        partitions: How many partitions the source has.
+        harms: What was done, and when.
+
+    Returns:
+        The verdict.
+    """
+    counts = Counter(numbers)
+    again = [number for number, count in counts.items() if count > 1]
+    oldest = 0.0
+    unexplained = 0
+    for number in again:
+        causes = [(harm, at) for harm, at in harms if number < harm.sent and _may_repeat(harm, number, partitions)]
+        unexplained += not causes
+        oldest = max([oldest, *(at - times[number] for _, at in causes[:1])])
+    return Verdict(
+        mode=mode,
+        records=len(times),
+        lost=len(times) - len(counts),
+        repeated=len(numbers) - len(counts),
+        disorder=_disorder(numbers, partitions, len(harms) if again else 0),
+        unexplained=unexplained,
+        oldest_repeated_s=round(oldest, 3),
+        harms=[harm for harm, _ in harms],
+    )
+
+
+def _may_repeat(harm: Harmed, number: int, partitions: int) -> bool:
+    return number // partitions >= harm.recorded[number % partitions]
+
+
+def _disorder(numbers: list[int], partitions: int, allowed: int) -> int:
+    """Steps backwards within a partition, beyond the number that harms explain."""
+    steps = 0
+    last = [-1] * partitions
+    for number in numbers:
+        partition = number % partitions
+        steps += number < last[partition]
+        last[partition] = number
+    return max(0, steps - allowed * partitions)
