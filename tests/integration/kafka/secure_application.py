@@ -29,6 +29,8 @@ SETTINGS = {
     "spark.kafka.consumer.cache.evictorThreadRunInterval": "100ms",
     "spark.kafka.producer.cache.timeout": "1ms",
     "spark.kafka.producer.cache.evictorThreadRunInterval": "100ms",
+    # Progress of the query comes with the end of an epoch.
+    "spark.headrace.realtime.epoch": "0s",
 }
 
 

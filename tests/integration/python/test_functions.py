@@ -223,5 +223,6 @@ def test_workers_carry_our_part_and_outlive_epochs(bench: Bench, *, use_arrow: b
         answers = [str(record.value, "utf-8") for record in records if record.value is not None]
         await_epochs(query, 1)
     query.stop()
+    assert any(answer.endswith("True 2") for answer in answers), answers
     first = next(answer for answer in answers if answer.endswith("True 2")).split()[0]
     assert [answer for answer in answers if answer.startswith(first)] == [f"{first} True 1", f"{first} True 2"]

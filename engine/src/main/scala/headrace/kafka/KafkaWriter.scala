@@ -27,12 +27,18 @@ private[kafka] final class KafkaWriter(options: SinkOptions, schema: StructType,
 
   private def atLeastOnce(): Outlet = {
     val sending = new Sending(options.producer, task)
-    for {
-      running <- task
-      inside <- plan
-    } {
-      val progress = new TaskProgress(inside, options.producer, running, sending.fail(_))
-      record(inside, progress, Some(progress.generations), None)
+    try for {
+        running <- task
+        inside <- plan
+      } {
+        val progress = new TaskProgress(inside, options.producer, running, sending.fail(_))
+        record(inside, progress, Some(progress.generations), None)
+      }
+    catch {
+      // Nobody closes a writer that was never there.
+      case e: Throwable =>
+        sending.release()
+        throw e
     }
     sending
   }

@@ -13,6 +13,7 @@ private[kafka] final class RangeReader(range: RangePartition) extends PartitionR
   private val task = TaskContext.get()
   private val scope = TaskScope.of(task)
   private val trail = scope.source
+  private val start = from
   private val consumer = ConsumerPool.acquire(range.settings.consumer, Seq(range.partition))
   private val cursor = consumer.cursors.head
   private val toRow = RecordRow.create(range.settings.includeHeaders)
@@ -20,7 +21,7 @@ private[kafka] final class RangeReader(range: RangePartition) extends PartitionR
   private var complete = false
   private var ended = false
 
-  consumer.startAt(Map(range.partition -> from))
+  consumer.startAt(Map(range.partition -> start))
   scope.sourceKnows(() => false, () => Map(range.partition -> (if (complete) range.until else cursor.next)))
 
   /** Where results and progress are committed together, an earlier attempt may have come to the end. */

@@ -42,7 +42,13 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
   // The sink is there before its source, unless the two are in different tasks.
   private val recording = scope.recording
 
-  guarded(consumer.foreach(_.startAt(recording.fold(group.starts)(_.resume(group.starts)))))
+  // Nobody closes a reader that was never there.
+  try consumer.foreach(_.startAt(recording.fold(group.starts)(_.resume(group.starts))))
+  catch {
+    case e: Throwable =>
+      consumer.foreach(_.close())
+      throw e
+  }
   scope.sourceKnows(() => cursors.exists(_.hasRecord), () => cursors.map(cursor => cursor.partition -> cursor.next).toMap)
 
   override def nextWithTimeout(nowMs: JLong, timeoutMs: JLong): RecordStatus = {
