@@ -209,7 +209,8 @@ def test_workers_carry_our_part_and_outlive_epochs(bench: Bench, *, use_arrow: b
         import os  # noqa: PLC0415 runs in the worker
         import sys  # noqa: PLC0415
 
-        calls.append(1)
+        # Two queries with the very same function share it.
+        calls.append(use_arrow)
         return f"{os.getpid()} {'headrace_worker.prompt' in sys.modules} {len(calls)}"
 
     source, sink = bench.kafka.topic("values", partitions=1), bench.kafka.topic("answers")
