@@ -29,7 +29,7 @@ VALUES = [f"value {number}" for number in range(200)]
         pytest.param("transaction-sent:3", "10m", (), marks=pytest.mark.soak),
         pytest.param("transaction-committed:3", "10m", ("python",), marks=pytest.mark.soak),
         pytest.param("epoch-written:1", "2s", (), marks=pytest.mark.soak),
-        ("epoch-recorded:1", "2s", ()),
+        pytest.param("epoch-recorded:1", "2s", (), marks=pytest.mark.soak),
         pytest.param("transaction-sent:2", "10m", ("micro-batch",), marks=pytest.mark.soak),
         ("epoch-recorded:2", "10m", ("micro-batch",)),
     ],
