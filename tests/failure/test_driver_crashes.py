@@ -55,7 +55,7 @@ def test_a_run_that_was_away_can_record_nothing_when_it_comes_back(copies: Copie
     os.killpg(away.pid, signal.SIGCONT)
     copies.kafka.produce(copies.source, ["f"])
     eventually(lambda: away.poll() is not None, PATIENCE * 2)
-    assert "PROGRESS_NOT_RECORDED" in copies.log()
+    assert "CHECKPOINT_TAKEN_OVER" in copies.log()
     eventually(lambda: copies.recorded() == 6, PATIENCE)
     counts = copies.await_all(["a", "b", "c", "d", "e", "f"])
     assert counts[b"a"] == counts[b"b"] == 1

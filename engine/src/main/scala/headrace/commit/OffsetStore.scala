@@ -63,14 +63,24 @@ private[commit] final class OffsetStore(plan: ProgressPlan, settings: Map[String
       Resume.recorded(_, plan.group, stable))
   }
 
-  /** Why a transaction failed; by whom, if another has taken it over. */
-  def explain(cause: Throwable): String =
-    if (isFenced(cause)) successor().fold(
-      "the brokers have ended it, because they heard nothing of this task for too long or because another run has started, " +
-        "which has recorded nothing yet")(stamp => s"run ${stamp.run} on ${stamp.host} has taken over")
-    else cause.getMessage
+  /** What to say of a transaction that failed: who has taken over, if somebody has.
+    *
+    * @param otherwise the error if nobody has, from the reason
+    */
+  def failure(cause: Throwable)(otherwise: String => HeadraceException): HeadraceException =
+    if (!isFenced(cause)) otherwise(cause.getMessage)
+    else successor().map(takenOver(_, cause)).getOrElse(otherwise(
+      "the brokers have ended the transaction: they heard nothing of this task for too long, or another run has started and " +
+        "recorded nothing yet"))
 
-  def isFenced(cause: Throwable): Boolean = Iterator.iterate(cause)(_.getCause).takeWhile(_ != null).exists {
+  private def takenOver(stamp: Stamp, cause: Throwable) = new HeadraceException(
+    "CHECKPOINT_TAKEN_OVER",
+    s"Run ${stamp.run} on ${stamp.host} has taken over the checkpoint of this query, so this run is over. Nothing is lost: the " +
+      "other goes on behind what was recorded. Stop one of the two, or give each a checkpoint of its own.",
+    Map("run" -> stamp.run, "host" -> stamp.host),
+    cause)
+
+  private def isFenced(cause: Throwable): Boolean = Iterator.iterate(cause)(_.getCause).takeWhile(_ != null).exists {
     case _: ProducerFencedException | _: InvalidProducerEpochException => true
     case _ => false
   }

@@ -110,13 +110,14 @@ private[headrace] final class TaskProgress(
 
   private def fail(cause: Exception): Unit = {
     finishing = true
-    scope.sinkFailed(new HeadraceException(
-      "PROGRESS_NOT_RECORDED",
-      s"Progress of this query could not be recorded (${store.explain(cause)}). If another run of the same checkpoint " +
-        "has started, this one is over: stop one of the two. Nothing is lost; records since the last record of progress are " +
-        "read again at the next start.",
-      Map("group" -> plan.group),
-      cause))
+    scope.sinkFailed(store.failure(cause)(reason =>
+      new HeadraceException(
+        "PROGRESS_NOT_RECORDED",
+        s"Progress of this query could not be recorded ($reason). Nothing is lost; records since the last record of progress " +
+          "are read again at the next start. Check the brokers and the rights of the sink's user, and that no other run uses " +
+          "the same checkpoint.",
+        Map("group" -> plan.group),
+        cause)))
   }
 
   /** Everything that was sent is acknowledged. Where the offsets cannot be recorded now, Spark's own record of the epoch must

@@ -145,13 +145,13 @@ private[headrace] final class Transactions(
 
   private def fail(cause: Exception): Unit = {
     // The first one counts; asking why takes a while.
-    if (!scope.hasSinkFailed) scope.sinkFailed(new HeadraceException(
-      "TRANSACTION_FAILED",
-      s"A transaction of this query failed (${store.explain(cause)}). It is aborted, and readers of committed records see nothing of it; its " +
-        "records are read again at the next start, and nothing is written twice. If two runs use the same checkpoint, stop " +
-        "one of them; else check the brokers, and start again.",
-      Map("group" -> plan.group),
-      cause))
+    if (!scope.hasSinkFailed) scope.sinkFailed(store.failure(cause)(reason =>
+      new HeadraceException(
+        "TRANSACTION_FAILED",
+        s"A transaction of this query failed ($reason). It is aborted, and readers of committed records see nothing of it; " +
+          "its records are read again at the next start, and nothing is written twice. Check the brokers, and start again.",
+        Map("group" -> plan.group),
+        cause)))
   }
 
   private def close(): Unit = {
