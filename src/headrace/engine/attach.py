@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
+import signal
+import threading
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
@@ -50,5 +54,27 @@ def _initialise_with_engine(initialise: Any) -> Any:  # noqa: ANN401 its signatu
         with with_engine(app) as merged:
             call.arguments["conf"] = SparkConf(loadDefaults=False).setAll(list(merged.items()))
             initialise(*call.args, **call.kwargs)
+        _interrupt_without_waiting(call.arguments["self"])
 
     return initialise_with_engine
+
+
+def _interrupt_without_waiting(context: SparkContext) -> None:
+    """Replaces PySpark's handler of Ctrl-C.
+
+    It calls the JVM on the thread that it interrupts. That may be in the middle of a call, and a thread has one
+    connection: if it has sent and not begun to read, the two calls wait for each other for ever.
+    """
+
+    def cancel() -> None:
+        # The script may end, and with it the JVM, before this is done.
+        with contextlib.suppress(Py4JError, OSError):
+            context.cancelAllJobs()
+
+    def interrupt(*_: object) -> None:
+        threading.Thread(target=cancel, daemon=True).start()
+        raise KeyboardInterrupt
+
+    # PySpark sets its own under the same condition.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, interrupt)
