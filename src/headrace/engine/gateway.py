@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speaks with Spark's JVM; the only module that does."""
+"""Speaks with Spark's JVM; the others in this folder that do are ``failures`` and ``writers``."""
 
 from __future__ import annotations
 
@@ -78,8 +78,31 @@ def active_queries() -> list[StreamingQuery]:
 
 def is_real_time(query: StreamingQuery) -> bool:
     """Says whether a query runs in real-time mode."""
+    return trigger_of(query) == "RealTimeTrigger"
+
+
+def trigger_of(query: StreamingQuery) -> str:
+    """Returns Spark's name for the kind of a query's trigger."""
     execution: Any = query._jsq.streamingQuery()  # noqa: SLF001 the only way to its trigger
-    return str(execution.trigger().getClass().getSimpleName()) == "RealTimeTrigger"
+    return kind_of(execution.trigger())
+
+
+def kind_of(trigger: Any) -> str:  # noqa: ANN401 py4j has no types
+    """Returns Spark's name for the kind of a trigger."""
+    # A trigger that is an object of Scala's has a dollar at the end.
+    return str(trigger.getClass().getSimpleName()).rstrip("$")
+
+
+def offsets_of(run: str) -> tuple[str | None, str]:
+    """Returns where a run of a real-time query began, ``None`` before it has, and the newest ends of what it reads."""
+    offsets = _jvm_class("headrace.kafka.FirstOffsets")
+    return offsets.of(run), offsets.ends(run)
+
+
+def is_jvm_alive() -> bool:
+    """Says whether the JVM that this process started is still there; one that it did not start is taken to be."""
+    process: subprocess.Popen[bytes] | None = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001
+    return process is None or process.poll() is None
 
 
 def stop_jvm() -> None:
