@@ -88,16 +88,17 @@ def test_a_cause_counts_as_well_as_the_error() -> None:
     ]
 
 
-def test_the_last_cause_with_a_condition_is_said_in_one_line() -> None:
-    assert judge([STREAM, ABORTED, function_failed("ValueError: bad")]).text == (
-        "[PYTHON_FUNCTION_FAILED] Python function f failed."
-    )
+def test_the_cause_that_says_most_is_said_in_one_line() -> None:
+    raised = Link(names=frozenset({"PythonException"}), condition="PYTHON_EXCEPTION", message="[PYTHON_EXCEPTION] ...")
+    links = [STREAM, ABORTED, function_failed("ValueError: bad"), raised]
+    assert judge(links).text == "[PYTHON_FUNCTION_FAILED] Python function f failed."
+    assert judge([STREAM, ABORTED]).text == STREAM.message
 
 
 def test_a_process_that_tells_nothing_may_be_started_again() -> None:
-    assert cause_of_exit(-9).text == "the application was ended by SIGKILL"
-    assert cause_of_exit(3).text == "the application ended with exit code 3"
-    assert cause_of_exit(-9).lasts is cause_of_exit(3).lasts is None
+    killed, ended = cause_of_exit(-9, "it"), cause_of_exit(3, "it")
+    assert (killed.text, ended.text) == ("it was ended by SIGKILL", "it ended with exit code 3")
+    assert killed.lasts is ended.lasts is None
 
 
 def test_no_name_stands_in_two_rules() -> None:

@@ -72,7 +72,8 @@ def stop_reading(run: str) -> None:
 
 def active_queries() -> list[StreamingQuery]:
     """Returns the queries that run in this process's session. Works in any thread: an active session is a thread's."""
-    session = SparkSession._instantiatedSession if is_application_running() else None  # noqa: SLF001
+    is_there = is_application_running() and jvm_exit_code() is None
+    session = SparkSession._instantiatedSession if is_there else None  # noqa: SLF001
     return [] if session is None else list(session.streams.active)
 
 
@@ -99,10 +100,10 @@ def offsets_of(run: str) -> tuple[str | None, str]:
     return offsets.of(run), offsets.ends(run)
 
 
-def is_jvm_alive() -> bool:
-    """Says whether the JVM that this process started is still there; one that it did not start is taken to be."""
+def jvm_exit_code() -> int | None:
+    """Returns with what the JVM that this process started has ended; ``None`` while it runs, or if it is not ours."""
     process: subprocess.Popen[bytes] | None = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001
-    return process is None or process.poll() is None
+    return None if process is None else process.poll()
 
 
 def stop_jvm() -> None:

@@ -9,6 +9,7 @@ import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headrace.engine import gateway
 from headrace.engine.failures import links_of
 
 if TYPE_CHECKING:
@@ -121,8 +122,9 @@ RULES = (
 
 
 def cause_of(error: BaseException) -> Cause:
-    """Judges an error by itself and all its causes."""
-    return judge(links_of(error))
+    """Judges an error by itself and all its causes; without its JVM, Spark has none but that."""
+    code = gateway.jvm_exit_code()
+    return judge(links_of(error)) if code is None else cause_of_exit(code, "Spark's JVM")
 
 
 def judge(links: Sequence[Link]) -> Cause:
@@ -136,19 +138,18 @@ def judge(links: Sequence[Link]) -> Cause:
     return Cause(text=_text(links), lasts=None if rule is None else rule.lasts)
 
 
-def cause_of_exit(code: int) -> Cause:
+def cause_of_exit(code: int, what: str) -> Cause:
     """Says of a process that told nothing how it ended."""
     if code >= 0:
-        return Cause(text=f"the application ended with exit code {code}")
-    return Cause(text=f"the application was ended by {signal.Signals(-code).name}")
+        return Cause(text=f"{what} ended with exit code {code}")
+    return Cause(text=f"{what} was ended by {signal.Signals(-code).name}")
 
 
 def _text(links: Sequence[Link]) -> str:
-    """The words of the last cause that has a condition, which says most; else of the last one."""
-    told = [link for link in links if link.condition] or list(links)
-    line = told[-1].message.strip().partition("\n")[0]
-    if not line:
-        line = min(told[-1].names, default="unknown")
+    """The words of the cause that says most: ours, else the last one with a condition, else the last one."""
+    ours = [link for link in links if "HeadraceException" in link.names]
+    told = (ours or [link for link in links if link.condition] or links)[-1]
+    line = told.message.strip().partition("\n")[0] or min(told.names, default="unknown")
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} ..."
 
 

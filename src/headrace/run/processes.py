@@ -79,7 +79,7 @@ class _Keeper:
         while True:
             code = self._run_once()
             if code != 0 and not self._waking.is_set():
-                self._waking.wait(self._supervision.failed(self._cause or cause_of_exit(code)))
+                self._waking.wait(self._supervision.failed(self._cause or cause_of_exit(code, "its process")))
             if code == 0 or self._waking.is_set():
                 return code
 

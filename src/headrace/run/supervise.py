@@ -65,8 +65,8 @@ def _watch(query: StreamingQuery, supervision: Supervision) -> None:
 
 def _wait_after(error: Exception, supervision: Supervision) -> float:
     cause = cause_of(error)
-    if not gateway.is_jvm_alive():
-        cause = Cause(text=cause.text, lasts="Spark's JVM is gone, and with it what this process could do")
+    if gateway.jvm_exit_code() is not None:
+        cause = Cause(text=cause.text, lasts="this process cannot have another JVM")
     try:
         return supervision.failed(cause)
     except Exception as gave_up:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headrace.engine import gateway
-from headrace.run.causes import Cause, cause_of
+from headrace.run.causes import Cause, cause_of, cause_of_exit
 from headrace.run.positions import position_of
 from headrace.run.reports import Failed, Reads, Ready
 from headrace.run.saying import say
@@ -54,12 +55,10 @@ class Watch:
 
     def _look_on(self) -> None:
         while not self._is_over():
-            try:
+            # A context that is just being stopped answers with errors, and so does a JVM that is just ending: the next
+            # look will tell.
+            with contextlib.suppress(Exception):
                 self._look()
-            except Exception as error:  # noqa: BLE001 nobody else can say what became of this thread
-                # A context that is just being stopped answers with errors too, and a script may do that.
-                if not gateway.is_jvm_alive():
-                    self._note(_Failure(cause=cause_of(error), query=None, seen=time.monotonic()))
             time.sleep(_LOOK_EVERY_S)
         os.kill(os.getpid(), signal.SIGTERM)
 
@@ -74,6 +73,9 @@ class Watch:
         return True
 
     def _look(self) -> None:
+        code = gateway.jvm_exit_code()
+        if code is not None:
+            self._note(_Failure(cause=cause_of_exit(code, "Spark's JVM"), query=None, seen=time.monotonic()))
         active = {str(query.runId): query for query in gateway.active_queries()}
         for run in self._running.keys() - active.keys():
             self._look_back(self._running.pop(run))
