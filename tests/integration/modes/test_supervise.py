@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 
 def writer_of(bench: Bench, function: Callable[[str], str], source: str, sink: str) -> DataStreamWriter:
-    rows = bench.read(source).select(F.udf(function, "string")(F.col("value").cast("string")).alias("value"))
+    rows = bench.read(source).select(
+        F.udf(function, "string", useArrow=False)(F.col("value").cast("string")).alias("value")
+    )
     writer: DataStreamWriter = bench.write(rows, sink).trigger(realTime=LONG)  # type: ignore[call-overload] # PySpark's types lack it
     return writer
 
