@@ -14,16 +14,22 @@ from headrace.errors import HeadraceError
 
 if TYPE_CHECKING:
     from headrace.engine.session import configure, session
+    from headrace.run.catch_up import catch_up
     from headrace.run.drain import drain
+    from headrace.run.restarts import Restarts
+    from headrace.run.supervise import supervise
 
-__all__ = ["HeadraceError", "__version__", "configure", "drain", "session"]
+__all__ = ["HeadraceError", "Restarts", "__version__", "catch_up", "configure", "drain", "session", "supervise"]
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Restarts": "headrace.run.restarts",
+    "catch_up": "headrace.run.catch_up",
     "configure": "headrace.engine.session",
     "drain": "headrace.run.drain",
     "session": "headrace.engine.session",
+    "supervise": "headrace.run.supervise",
 }
 
 

@@ -14,6 +14,9 @@
     ├── SettingConflictError         a user's setting contradicts what the engine needs
     ├── ApplicationNotFoundError     the application to run is not there
     ├── DrainTimeoutError            a query could not be drained in time
+    ├── GaveUpError                  what failed was not started again
+    ├── HealthAddressError           nobody can listen where health was to be told
+    ├── CheckpointMissingError       a query without a checkpoint cannot catch up
     ├── JavaMissingError             no usable Java
     ├── ExtraMissingError            a command needs packages that are not installed
     ├── BenchmarksMissingError       the programs of `headrace bench` are not there
@@ -197,6 +200,48 @@ class DrainTimeoutError(HeadraceError):
     def __init__(self, *, query: str, seconds: int) -> None:
         """Names the query, and how long it had."""
         super().__init__(query=query, seconds=seconds)
+
+
+class GaveUpError(HeadraceError):
+    """What failed was not started again."""
+
+    condition = "GAVE_UP"
+    template = (
+        "{what} failed, and was not started again, because {reason}. It failed with: {cause} Nothing is lost: the next "
+        "start goes on at the last commit. Remove the cause, then start it again."
+    )
+
+    def __init__(self, *, what: str, cause: str, reason: str) -> None:
+        """Names what failed, and why; the reason why no start can help is a clause without a full stop."""
+        super().__init__(what=what, cause=cause if cause.endswith(".") else f"{cause}.", reason=reason)
+
+
+class HealthAddressError(HeadraceError):
+    """Nobody can listen where health was to be told."""
+
+    condition = "HEALTH_ADDRESS"
+    template = (
+        "Nobody can listen at '{address}': {reason}. Nothing was started. Give HOST:PORT with a port that is free; "
+        "0.0.0.0 as the host lets other machines ask."
+    )
+
+    def __init__(self, *, address: str, reason: object) -> None:
+        """Names the address, and what the system says."""
+        super().__init__(address=address, reason=reason)
+
+
+class CheckpointMissingError(HeadraceError):
+    """A query without a checkpoint cannot catch up."""
+
+    condition = "CHECKPOINT_MISSING"
+    template = (
+        "The query has no checkpoint, and so the real-time query could not go on where catching up ends. Nothing was "
+        "started. Set the option checkpointLocation."
+    )
+
+    def __init__(self) -> None:
+        """Needs no parameters."""
+        super().__init__()
 
 
 class JavaMissingError(HeadraceError):

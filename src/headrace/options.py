@@ -257,6 +257,15 @@ SETTINGS = (
         ),
     ),
     Setting(
+        key="spark.headrace.catchUp.batchRecords",
+        value="200000",
+        kind=Kind.PREFERENCE,
+        reason=(
+            "the records of a batch while a query catches up: each batch is a commit, and a step of the progress that "
+            "is shown"
+        ),
+    ),
+    Setting(
         key="spark.locality.wait",
         value="0s",
         kind=Kind.PREFERENCE,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speaks with Spark's JVM; the only module that does."""
+"""Speaks with Spark's JVM; the others in this folder that do are ``failures`` and ``writers``."""
 
 from __future__ import annotations
 
@@ -72,14 +72,38 @@ def stop_reading(run: str) -> None:
 
 def active_queries() -> list[StreamingQuery]:
     """Returns the queries that run in this process's session. Works in any thread: an active session is a thread's."""
-    session = SparkSession._instantiatedSession if is_application_running() else None  # noqa: SLF001
+    is_there = is_application_running() and jvm_exit_code() is None
+    session = SparkSession._instantiatedSession if is_there else None  # noqa: SLF001
     return [] if session is None else list(session.streams.active)
 
 
 def is_real_time(query: StreamingQuery) -> bool:
     """Says whether a query runs in real-time mode."""
+    return trigger_of(query) == "RealTimeTrigger"
+
+
+def trigger_of(query: StreamingQuery) -> str:
+    """Returns Spark's name for the kind of a query's trigger."""
     execution: Any = query._jsq.streamingQuery()  # noqa: SLF001 the only way to its trigger
-    return str(execution.trigger().getClass().getSimpleName()) == "RealTimeTrigger"
+    return kind_of(execution.trigger())
+
+
+def kind_of(trigger: Any) -> str:  # noqa: ANN401 py4j has no types
+    """Returns Spark's name for the kind of a trigger."""
+    # A trigger that is an object of Scala's has a dollar at the end.
+    return str(trigger.getClass().getSimpleName()).rstrip("$")
+
+
+def offsets_of(run: str) -> tuple[str | None, str]:
+    """Returns where a run of a real-time query began, ``None`` before it has, and the newest ends of what it reads."""
+    offsets = _jvm_class("headrace.kafka.FirstOffsets")
+    return offsets.of(run), offsets.ends(run)
+
+
+def jvm_exit_code() -> int | None:
+    """Returns with what the JVM that this process started has ended; ``None`` while it runs, or if it is not ours."""
+    process: subprocess.Popen[bytes] | None = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001
+    return None if process is None else process.poll()
 
 
 def stop_jvm() -> None:

@@ -16,14 +16,18 @@ from typing import TYPE_CHECKING
 
 from headrace.engine import gateway
 from headrace.engine.attach import attach
-from headrace.errors import ApplicationNotFoundError
+from headrace.errors import ApplicationNotFoundError, HeadraceError
+from headrace.run.catch_up import catch_up_before_every_start
+from headrace.run.causes import cause_of
 from headrace.run.drain import drain_all
+from headrace.run.reports import Failed, Line, line_to_supervisor
+from headrace.run.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-def run(script: str, arguments: Sequence[str], *, conf: Mapping[str, str]) -> None:
+def run(script: str, arguments: Sequence[str], *, conf: Mapping[str, str], catch_up: bool = False) -> None:
     """Runs a script to its end, which may be the end of the process.
 
     The script cannot tell the difference to ``python SCRIPT ARGUMENTS``, apart from the engine: it is the module
@@ -33,16 +37,20 @@ def run(script: str, arguments: Sequence[str], *, conf: Mapping[str, str]) -> No
         script: The path of the script.
         arguments: What it finds in ``sys.argv`` behind its own name.
         conf: Settings of Spark's, over which the script's own win.
+        catch_up: Whether its real-time queries catch up in micro-batches first.
 
     Raises:
         ApplicationNotFoundError: There is no such script.
         HeadraceError: The engine cannot be attached; the script was not started.
         SystemExit: The script asked for it, or ended with an error that has been shown.
     """
-    if not Path(script).is_file():
-        raise ApplicationNotFoundError(script)
-    attach(conf)
+    line = line_to_supervisor()
+    _attach(script, conf, line)
+    if catch_up:
+        catch_up_before_every_start()
     signal.signal(signal.SIGTERM, _drained)
+    if line is not None:
+        Watch(line).start()
     end = _End()
     # Registered before the script can register anything: exit handlers run from the last to the first, after all
     # threads that the script left running.
@@ -59,10 +67,26 @@ def run(script: str, arguments: Sequence[str], *, conf: Mapping[str, str]) -> No
         raise
     except BaseException as error:  # noqa: BLE001 the script ends here, as it would at the end of Python's own main
         end.is_interrupted = isinstance(error, KeyboardInterrupt)
+        _tell(line, error)
         # The first frame is this function's.
         own = error.__traceback__.tb_next if error.__traceback__ is not None else None
         sys.excepthook(type(error), error.with_traceback(own), own)
         sys.exit(1)
+
+
+def _attach(script: str, conf: Mapping[str, str], line: Line | None) -> None:
+    try:
+        if not Path(script).is_file():
+            raise ApplicationNotFoundError(script)
+        attach(conf)
+    except HeadraceError as error:
+        _tell(line, error)
+        raise
+
+
+def _tell(line: Line | None, error: BaseException) -> None:
+    if line is not None:
+        line.tell(Failed(cause=cause_of(error)))
 
 
 def _drained(*_: object) -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from pyspark.errors import StreamingQueryException
 
 from headrace.engine import gateway
 from headrace.errors import DrainTimeoutError
+from headrace.run.saying import say
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
@@ -58,18 +58,13 @@ def drain_all() -> None:
     """Drains every query of this process and says on stderr how it goes. One that cannot be drained stops no other."""
     for query in gateway.active_queries():
         name = query.name or query.id
-        _say(f"draining {name}")
+        say(f"draining {name}")
         try:
             drain(query)
         except (DrainTimeoutError, StreamingQueryException) as error:
-            _say(str(error))
+            say(str(error))
         else:
-            _say(f"{name} is drained")
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(f"headrace: {line}\n")
-    sys.stderr.flush()
+            say(f"{name} is drained")
 
 
 def _is_between_batches(query: StreamingQuery) -> bool:

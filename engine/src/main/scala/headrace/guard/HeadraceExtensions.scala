@@ -11,6 +11,7 @@ final class HeadraceExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     // The hint rules run first in the analysis of a starting query, inside start(): only there the trigger is still known.
     extensions.injectHintResolutionRule(_ => new StartCheck)
+    extensions.injectHintResolutionRule(_ => CatchUpBatches)
     // Stateful processors in Python are planned as ours.
     extensions.injectPreCBORule(_ => ProcessorRule)
     extensions.injectPlannerStrategy(_ => ProcessorStrategy)

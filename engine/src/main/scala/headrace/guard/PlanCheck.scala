@@ -2,7 +2,7 @@
 package headrace.guard
 
 import headrace.commit.CommitRule
-import headrace.kafka.EpochPlanner
+import headrace.kafka.{EpochPlanner, FirstOffsets, KafkaStream}
 import headrace.python.PythonRule
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.catalyst.plans.physical.RangePartitioning
@@ -52,6 +52,10 @@ private[guard] final class PlanCheck(context: SparkContext) extends PlanRule[Spa
       val shuffles = path.collect { case exchange: ShuffleExchangeExec => exchange.outputPartitioning.numPartitions }
       // Plans are read from the sink down; the sum is said in the order records flow.
       SlotLedger.claim(context, run, SlotNeed(sources, shuffles.reverse))
+      noteFirst(run, path.collect { case scan: RealTimeStreamScanExec => scan })
     }
   }
+
+  private def noteFirst(run: String, scans: Seq[RealTimeStreamScanExec]): Unit = FirstOffsets.note(
+    run, scans.map(_.stream).collect { case stream: KafkaStream => stream }, scans.flatMap(_.inputPartitions))
 }
