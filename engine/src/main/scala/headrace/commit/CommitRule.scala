@@ -48,7 +48,7 @@ private[headrace] object CommitRule {
     case WriteToDataSourceV2Exec(write: MicroBatchWrite, _, _, _, _) => write.writeSupport
   }.collect { case kafka: KafkaStreamingWrite => kafka }
 
-  private def against(plan: SparkPlan, sources: Int, context: SparkContext): Option[String] =
+  private[headrace] def against(plan: SparkPlan, sources: Int, context: SparkContext): Option[String] =
     if (sinkOf(plan).isEmpty) Some("the sink is not Kafka")
     else if (sources > 1) Some("the query has several sources")
     else if (plan.exists(_.isInstanceOf[StatefulOperator])) Some("the query keeps state")
