@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING
 from headrace.errors import HeadraceError
 
 if TYPE_CHECKING:
+    from headrace.advise.check import check
     from headrace.engine.session import configure, session
     from headrace.run.drain import drain
 
-__all__ = ["HeadraceError", "__version__", "configure", "drain", "session"]
+__all__ = ["HeadraceError", "__version__", "check", "configure", "drain", "session"]
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "check": "headrace.advise.check",
     "configure": "headrace.engine.session",
     "drain": "headrace.run.drain",
     "session": "headrace.engine.session",

@@ -17,7 +17,8 @@ private[guard] object Facts {
       case node if node.isStreaming && node.isStateful =>
         report.withArray("state").addObject().put("operator", node.nodeName).put("bounded", isBounded(node))
       case join: Join if join.left.isStreaming != join.right.isStreaming =>
-        val table = if (join.left.isStreaming) join.right else join.left
+        // A hint is for a join, and here is none.
+        val table = (if (join.left.isStreaming) join.right else join.left).transform { case hint: ResolvedHint => hint.child }
         val bytes = session.sessionState.executePlan(table).optimizedPlan.stats.sizeInBytes
         if (bytes < Unknown) report.withArray("tables").add(bytes.toLong)
       case _ => ()

@@ -10,7 +10,9 @@ import org.apache.spark.{SparkContext, SparkThrowable}
 import org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
 import org.apache.spark.sql.catalyst.streaming.WriteToStreamStatement
 import org.apache.spark.sql.classic.{DataStreamWriter, SparkSession}
-import org.apache.spark.sql.headrace.{FirstEpoch, WriterSink}
+import org.apache.spark.sql.execution.{InputAdapter, SparkPlan, WholeStageCodegenExec}
+import org.apache.spark.sql.execution.datasources.v2.WriteToDataSourceV2Exec
+import org.apache.spark.sql.headrace.{FirstEpoch, PlannedSink, WriterSink}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.OutputMode
 
@@ -20,6 +22,8 @@ import org.apache.spark.sql.streaming.OutputMode
   * checkpoint. What the guard would then check one by one is collected, and the first epoch is planned.
   */
 private[headrace] object Rehearsal {
+  private val Sink = "sink"
+
   private val expected = new ThreadLocal[Boolean]
   private val taken = new ThreadLocal[(SparkSession, WriteToStreamStatement)]
 
@@ -41,7 +45,7 @@ private[headrace] object Rehearsal {
     expected.set(true)
     val outcome = try Try(writer.start()) finally expected.set(false)
     (Option(taken.get), outcome) match {
-      case (Some((session, start)), _) => session.withActive(aside(session)(judged(session, start, sink)))
+      case (Some((session, start)), _) => session.withActive(aside(session)(judged(session, start, sink, WriterSink.options(writer))))
       case (None, Failure(refused: SparkThrowable)) => Report.ofRefusal(problem(refused))
       case (None, Failure(other)) => throw other
       case (None, Success(query)) =>
@@ -59,34 +63,48 @@ private[headrace] object Rehearsal {
     finally context.setLocalProperty(EpochPlanner.RunProperty, group)
   }
 
-  private def judged(session: SparkSession, start: WriteToStreamStatement, sink: Option[String]): String = {
-    val findings = ListBuffer(Finding("sink", Rules.ofSink(sink.getOrElse(start.sink.getClass.getName))))
+  private def judged(
+      session: SparkSession,
+      start: WriteToStreamStatement,
+      sink: Option[String],
+      options: Map[String, String]): String = {
+    val findings = ListBuffer(Finding(Sink, Rules.ofSink(sink.getOrElse(start.sink.getClass.getName))))
     def attempt(check: => Any): Unit = Try(check) match {
       case Failure(refused: SparkThrowable) => findings += problem(refused)
       case Failure(other) => throw other
       case Success(_) => ()
     }
-    val writes = findings.forall(_.rule.allowed)
+    val written = Option.when(findings.forall(_.rule.allowed))(PlannedSink(start.sink, options))
     attempt(StartCheck.kafka(start, realTime = true))
     findings ++= LogicalCheck.refusals(start.inputQuery)
-    attempt(StartCheck.withOutputMode(start))
+    attempt(StartCheck.outputMode(start))
     attempt(checkLocation(start))
     attempt(CheckpointFormat.check(start, start.inputQuery.exists(_.isStateful)))
-    // Spark and its planner are asked about what the table has nothing against.
-    val plannable = findings.forall(found => found.rule.allowed || found.where == "sink")
-    if (plannable) attempt(checkBySpark(start))
-    val planned =
-      if (!plannable || findings.exists(found => !found.rule.allowed && found.where != "sink")) None
-      else Try(new FirstEpoch(session, start.inputQuery, Option.when(writes)(start.sink), CheckpointFormat.location(start)).plan()) match {
-        case Success(plan) => Some(plan)
-        case Failure(refused: SparkThrowable) =>
-          findings += problem(refused)
-          None
-        case Failure(other) => throw other
+    // Spark and its planner are asked about what nothing else stands against; any sink will do for that.
+    def isPlannable = findings.forall(found => found.rule.allowed || found.where == Sink)
+    if (isPlannable) attempt(checkBySpark(start))
+    var planned: Option[(SparkPlan, Option[Int])] = None
+    if (isPlannable)
+      attempt {
+        planned = Some(new FirstEpoch(session, start.inputQuery, written, CheckpointFormat.location(start)).plan())
       }
     val path = planned.map(plan => PlanCheck.streamingPath(plan._1))
-    path.foreach(nodes => findings ++= PlanCheck.findings(nodes))
+    path.foreach(nodes => findings ++= operators(nodes))
     Report.of(session, start, findings.toSeq, path, planned.flatMap(_._2))
+  }
+
+  /** Each operator once, but not what was only planned for another one that is refused. */
+  private def operators(path: Seq[SparkPlan]): Seq[Finding] = {
+    val judged = path.zip(PlanCheck.findings(path)).filterNot { case (node, _) => isWrap(node) }
+    val refused = judged.collect { case (node, found) if !found.rule.allowed => node }
+    def isBelowOne(node: SparkPlan) = refused.exists(above => (above ne node) && above.exists(_ eq node))
+    judged.collect { case (node, found) if found.rule.allowed || !isBelowOne(node) => found }
+  }
+
+  /** Generated code, and the sink, which has been judged already. */
+  private def isWrap(node: SparkPlan): Boolean = node match {
+    case _: WholeStageCodegenExec | _: InputAdapter | _: WriteToDataSourceV2Exec => true
+    case _ => false
   }
 
   private def checkBySpark(start: WriteToStreamStatement): Unit =

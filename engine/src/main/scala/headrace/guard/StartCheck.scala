@@ -13,7 +13,6 @@ import org.apache.spark.sql.execution.streaming.RealTimeTrigger
 import org.apache.spark.sql.execution.streaming.sources.ForeachWriterTable
 import org.apache.spark.sql.headrace.PromptForeachWriter
 import org.apache.spark.sql.streaming.OutputMode
-import org.slf4j.LoggerFactory
 
 /** Checks a query inside `start()`: its Kafka options, and in real-time mode its sink, plan, output mode and checkpoint.
   *
@@ -35,7 +34,16 @@ private[guard] final class StartCheck extends PlanRule[LogicalPlan] {
     LogicalCheck.refusals(start.inputQuery).headOption.foreach(found => throw found.refusal)
     CheckpointFormat.check(start, stateful = start.inputQuery.exists(_.isStateful))
     CheckpointLeftovers.remove(start)
-    withPromptWriter(StartCheck.withOutputMode(start))
+    withPromptWriter(withOutputMode(start))
+  }
+
+  private def withOutputMode(start: WriteToStreamStatement): WriteToStreamStatement = {
+    val mode = StartCheck.outputMode(start)
+    if (mode != start.outputMode)
+      logWarning(
+        "This real-time query has output mode append (Spark's default); it runs in update mode, which writes the same rows " +
+          "here. Set .outputMode(\"update\") to say so yourself.")
+    start.copy(outputMode = mode)
   }
 
   /** A writer in Python is replaced by one that its rows reach at once. */
@@ -54,8 +62,6 @@ private[guard] final class StartCheck extends PlanRule[LogicalPlan] {
 
 /** What the start of a query is checked for, also when it is only rehearsed. */
 private[guard] object StartCheck {
-  private val log = LoggerFactory.getLogger("headrace.guard.StartCheck")
-
   /** Mistakes in options and columns show in `start()` under every trigger, not in the log of a query that died. */
   def kafka(start: WriteToStreamStatement, realTime: Boolean): Unit = {
     start.inputQuery.foreach {
@@ -69,13 +75,9 @@ private[guard] object StartCheck {
   }
 
   /** Spark's default is append, and it refuses that in real-time mode. Where both modes write the same rows, take update. */
-  def withOutputMode(start: WriteToStreamStatement): WriteToStreamStatement = start.outputMode match {
-    case update if update == OutputMode.Update() => start
-    case append if append == OutputMode.Append() && !start.inputQuery.exists(differsByMode) =>
-      log.warn(
-        "This real-time query has output mode append (Spark's default); it runs in update mode, which writes the same rows " +
-          "here. Set .outputMode(\"update\") to say so yourself.")
-      start.copy(outputMode = OutputMode.Update())
+  def outputMode(start: WriteToStreamStatement): OutputMode = start.outputMode match {
+    case update if update == OutputMode.Update() => update
+    case append if append == OutputMode.Append() && !start.inputQuery.exists(differsByMode) => OutputMode.Update()
     case mode => throw new HeadraceException(
         "OUTPUT_MODE",
         s"The output mode ${mode.toString.toLowerCase} cannot be used by this query in real-time mode: results are sent " +

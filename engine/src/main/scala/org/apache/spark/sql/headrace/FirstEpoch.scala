@@ -22,6 +22,8 @@ import org.apache.spark.sql.execution.streaming.sources.WriteToMicroBatchDataSou
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.OutputMode
 
+final case class PlannedSink(table: Table, options: Map[String, String])
+
 /** The first epoch of a real-time query, planned as Spark would plan it, and never run: no offset is asked for, and
   * nothing is written, not even the schema of the state.
   *
@@ -31,7 +33,7 @@ import org.apache.spark.sql.streaming.OutputMode
   * @param sink where it is written; none if only the way there is asked for
   * @param checkpoint of an earlier run, whose pinned settings count
   */
-final class FirstEpoch(session: SparkSession, query: LogicalPlan, sink: Option[Table], checkpoint: Option[Path]) {
+final class FirstEpoch(session: SparkSession, query: LogicalPlan, sink: Option[PlannedSink], checkpoint: Option[Path]) {
   import FirstEpoch._
 
   /** The plan, and the number of shuffle partitions that the checkpoint has pinned. */
@@ -55,9 +57,9 @@ final class FirstEpoch(session: SparkSession, query: LogicalPlan, sink: Option[T
   }
 
   private def withSink(streaming: LogicalPlan): LogicalPlan = sink match {
-    case Some(table: SupportsWrite) =>
+    case Some(PlannedSink(table: SupportsWrite, options)) =>
       WriteToMicroBatchDataSource(
-        DataSourceV2Relation.create(table, None, None), streaming, Id.toString, Map.empty, OutputMode.Update(), Some(0L))
+        DataSourceV2Relation.create(table, None, None), streaming, Id.toString, options, OutputMode.Update(), Some(0L))
     case _ => streaming
   }
 

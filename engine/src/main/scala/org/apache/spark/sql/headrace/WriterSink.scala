@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.apache.spark.sql.headrace
 
+import java.lang.reflect.Field
+
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.classic.DataStreamWriter
 import org.apache.spark.sql.connector.catalog.TableProvider
 import org.apache.spark.sql.execution.datasources.{DataSource, FileFormat}
@@ -13,7 +16,7 @@ import org.apache.spark.sql.internal.SQLConf
   * Some are better not made where nothing may be written: that of files begins with a folder for its log, and whoever
   * reads the other files there would no longer find them.
   *
-  * Reaches into Spark: `DataStreamWriter.source`, the name of the format.
+  * Reaches into Spark: `DataStreamWriter.source`, the name of the format, and `DataStreamWriter.extraOptions`.
   */
 object WriterSink {
   private val MadeByTheWriter = Set(
@@ -23,8 +26,7 @@ object WriterSink {
 
   /** Runs `body` on a writer whose sink does nothing when it is made; says which class it would be, if that is another. */
   def harmless[T](writer: DataStreamWriter[_], body: Option[String] => T): T = {
-    val field = classOf[DataStreamWriter[_]].getDeclaredField("source")
-    field.setAccessible(true)
+    val field = member("source")
     val format = field.get(writer).asInstanceOf[String]
     unmade(format) match {
       case None => body(None)
@@ -33,6 +35,16 @@ object WriterSink {
         try body(sink)
         finally field.set(writer, format)
     }
+  }
+
+  /** The options that the sink would be given. */
+  def options(writer: DataStreamWriter[_]): Map[String, String] =
+    member("extraOptions").get(writer).asInstanceOf[CaseInsensitiveMap[String]].originalMap
+
+  private def member(name: String): Field = {
+    val field = classOf[DataStreamWriter[_]].getDeclaredField(name)
+    field.setAccessible(true)
+    field
   }
 
   private def unmade(format: String): Option[String] =
