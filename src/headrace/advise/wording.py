@@ -33,8 +33,8 @@ WORDING = {
     "BUDGET_TOO_TIGHT": ("Neither mode met {budget} in our measurements. {measured}", CHOICE),
     "SEVERAL_QUERIES": (
         (
-            "{count} real-time queries hold their slots side by side, all the time, and when their application fails,"
-            " all of them stop. Their needs are added up above. With an application each, they fail and are deployed "
+            "{count} real-time queries hold their slots side by side, all the time, and when their application fails, "
+            "all of them stop. Their needs are added up above. With an application each, they fail and are deployed "
             "alone."
         ),
         f"{CHOICE}#several-queries",
@@ -45,8 +45,8 @@ WORDING = {
     ),
     "COMMIT_INTERVAL": (
         (
-            "Progress is committed at the end of each epoch of {seconds:g} s, because {reason}. A crash repeats up to"
-            " that much, and about {share:.1%} of all records meet the gap between two epochs (measured: {gap} ms, "
+            "Progress is committed at the end of each epoch of {seconds:g} s, because {reason}. A crash repeats up to "
+            "that much, and about {share:.1%} of all records meet the gap between two epochs (measured: {gap} ms, "
             "where.json). Longer epochs trade the one for the other; from {rare:.0f} s on it is less than one record "
             "in a hundred."
         ),

@@ -20,6 +20,8 @@ import org.apache.spark.sql.streaming.OutputMode
   *
   * `start()` is really called, and interrupted where the guard sees the query for the first time: before Spark makes a
   * checkpoint. What the guard would then check one by one is collected, and the first epoch is planned.
+  *
+  * Reaches into Spark: `UnsupportedOperationChecker`, which the interrupted start would have asked.
   */
 private[headrace] object Rehearsal {
   private val Sink = "sink"

@@ -40,16 +40,19 @@ final class FirstEpoch(session: SparkSession, query: LogicalPlan, sink: Option[P
   def plan(): (SparkPlan, Option[Int]) = {
     // As Spark does: what is set for this query must not be seen by others.
     val own = session.cloneSession()
+    val partitions = own.sessionState.conf.numShufflePartitions
+    own.conf.set(SQLConf.STATEFUL_SHUFFLE_PARTITIONS_INTERNAL.key, partitions.toString)
     own.withActive {
       // Never made: Spark only wants to know what it would be called.
       val folder = s"file:/headrace-check-${UUID.randomUUID()}"
       val streams = mutable.LinkedHashMap.empty[StreamingRelationV2, StreamingDataSourceV2ScanRelation]
       try {
         val streaming = query.transform {
-          case relation: StreamingRelationV2 => streams.getOrElseUpdate(relation, scanOf(relation, s"$folder/sources/${streams.size}"))
+          case relation: StreamingRelationV2 =>
+            streams.getOrElseUpdate(relation, scanOf(relation, s"$folder/sources/${streams.size}"))
         }
         checkDistinct(streaming)
-        Seq(SQLConf.ADAPTIVE_EXECUTION_ENABLED, SQLConf.SORT_BEFORE_REPARTITION).foreach(entry => own.conf.set(entry.key, "false"))
+        Off.foreach(own.conf.set(_, "false"))
         val pinned = checkpoint.flatMap(pinnedIn(own, _))
         (execution(own, withSink(streaming), s"$folder/state").executedPlan, pinned)
       } finally streams.values.foreach(_.stream.stop())
@@ -83,6 +86,9 @@ final class FirstEpoch(session: SparkSession, query: LogicalPlan, sink: Option[P
 private object FirstEpoch {
   private val Id = new UUID(0L, 0L)
   private val DurationMs = 60000L
+
+  /** Settings that Spark turns off for a real-time query. */
+  private val Off = Seq(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key, SQLConf.SORT_BEFORE_REPARTITION.key)
 
   private def scanOf(relation: StreamingRelationV2, folder: String): StreamingDataSourceV2ScanRelation = {
     val builder = relation.table.asInstanceOf[SupportsRead].newScanBuilder(relation.extraOptions)
