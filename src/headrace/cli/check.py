@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Say whether an application's queries can run in real-time mode, and what they need, without starting them."""
+"""Judge an application for real-time mode, and start nothing."""
 
 from __future__ import annotations
 

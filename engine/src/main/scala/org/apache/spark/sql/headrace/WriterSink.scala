@@ -24,11 +24,14 @@ object WriterSink {
     DataStreamWriter.SOURCE_NAME_FOREACH,
     DataStreamWriter.SOURCE_NAME_FOREACH_BATCH)
 
-  /** Runs `body` on a writer whose sink does nothing when it is made; says which class it would be, if that is another. */
-  def harmless[T](writer: DataStreamWriter[_], body: Option[String] => T): T = {
+  /** Runs `body` on a writer whose sink does nothing when it is made; says which class it would be, if that is another.
+    *
+    * @param table the sink, if it is one: Spark would create it
+    */
+  def harmless[T](writer: DataStreamWriter[_], table: Option[String], body: Option[String] => T): T = {
     val field = member("source")
     val format = field.get(writer).asInstanceOf[String]
-    unmade(format) match {
+    table.map(name => s"table $name").orElse(unmade(format)) match {
       case None => body(None)
       case sink =>
         field.set(writer, DataStreamWriter.SOURCE_NAME_NOOP)
