@@ -135,7 +135,11 @@ def parse(report: Json) -> CheckedQuery:
         )
         for source in report.get("sources", ())
     ]
-    plain = {key: value for key, value in report.items() if key not in ("findings", "sources", "state")}
+    plain = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in report.items()
+        if key not in ("findings", "sources", "state")
+    }
     return CheckedQuery(
         findings=tuple(Finding(**finding) for finding in report["findings"]),
         sources=tuple(sources),

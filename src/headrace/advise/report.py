@@ -66,6 +66,7 @@ class Report:
         return json.dumps(
             {
                 "outcome": self.outcome.name.lower(),
+                "budget_ms": None if self.budget is None else self.budget.total_seconds() * 1000,
                 "slots": {
                     "needed": together.needed,
                     "parts": together.parts,

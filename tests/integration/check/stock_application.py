@@ -29,7 +29,6 @@ def outcome(bench: Bench, name: str, topics: tuple[str, str, str]) -> str:
 def main(bootstrap: str, first: str, second: str, output: str) -> None:
     """Prints the condition of each."""
     spark = SparkSession.builder.master("local[16]").config("spark.sql.shuffle.partitions", "2").getOrCreate()
-    # Of two sources in one job Spark knows no more than of one, and a refusal should come from the query.
     with tempfile.TemporaryDirectory() as folder:
         found = {
             name: outcome(Bench(spark, Kafka(bootstrap), f"{folder}/{number}"), name, (first, second, output))

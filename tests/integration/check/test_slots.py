@@ -57,7 +57,7 @@ def test_partitions_that_share_a_task_need_one_slot(bench: Bench, source: str) -
 
 
 def test_without_a_setting_a_shuffle_has_our_number_of_partitions(bench: Bench, source: str) -> None:
-    assert headrace.check(bench.write(counts(bench.read(source)), "out")).shuffles == [4]
+    assert headrace.check(bench.write(counts(bench.read(source)), "out")).shuffles == (4,)
     assert bench.spark.conf.get("spark.sql.shuffle.partitions") == "200"
 
 
