@@ -135,7 +135,7 @@ def parse(report: Json) -> CheckedQuery:
         )
         for source in report.get("sources", ())
     ]
-    plain = {
+    plain: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value
         for key, value in report.items()
         if key not in ("findings", "sources", "state")
