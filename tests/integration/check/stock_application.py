@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from headrace.testing import Kafka
 from tests.integration.check.verdicts import CANNOT, REFUSAL
-from tests.integration.streams import Bench, failure_of, start_real_time
+from tests.integration.streams import PATIENCE, Bench, failure_of, start_real_time
 
 
 def outcome(bench: Bench, name: str, topics: tuple[str, str, str]) -> str:
@@ -26,10 +26,19 @@ def outcome(bench: Bench, name: str, topics: tuple[str, str, str]) -> str:
     return failure_of(query)[0]
 
 
+def prove_that_others_run(bench: Bench, source: str) -> None:
+    """Waits for the results of a plain copy: else the failures of the others would say nothing about them."""
+    control = bench.kafka.topic("control")
+    query = start_real_time(bench.write(bench.read(source).select("key", "value"), control), "5 seconds")
+    bench.kafka.read_until(control, 10, timeout=PATIENCE)
+    query.stop()
+
+
 def main(bootstrap: str, first: str, second: str, output: str) -> None:
     """Prints the condition of each."""
     spark = SparkSession.builder.master("local[16]").config("spark.sql.shuffle.partitions", "2").getOrCreate()
     with tempfile.TemporaryDirectory() as folder:
+        prove_that_others_run(Bench(spark, Kafka(bootstrap), f"{folder}/control"), first)
         found = {
             name: outcome(Bench(spark, Kafka(bootstrap), f"{folder}/{number}"), name, (first, second, output))
             for number, name in enumerate(CANNOT)
