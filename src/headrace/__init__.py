@@ -13,19 +13,31 @@ from typing import TYPE_CHECKING
 from headrace.errors import HeadraceError
 
 if TYPE_CHECKING:
+    from headrace.advise.check import check
     from headrace.engine.session import configure, session
     from headrace.run.catch_up import catch_up
     from headrace.run.drain import drain
     from headrace.run.restarts import Restarts
     from headrace.run.supervise import supervise
 
-__all__ = ["HeadraceError", "Restarts", "__version__", "catch_up", "configure", "drain", "session", "supervise"]
+__all__ = [
+    "HeadraceError",
+    "Restarts",
+    "__version__",
+    "catch_up",
+    "check",
+    "configure",
+    "drain",
+    "session",
+    "supervise",
+]
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Restarts": "headrace.run.restarts",
     "catch_up": "headrace.run.catch_up",
+    "check": "headrace.advise.check",
     "configure": "headrace.engine.session",
     "drain": "headrace.run.drain",
     "session": "headrace.engine.session",

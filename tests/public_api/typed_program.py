@@ -41,6 +41,9 @@ def start(orders: DataFrame) -> StreamingQuery:
     writer = orders.writeStream.format("kafka").outputMode("update")
     # PySpark 4.3 takes realTime but leaves it out of its type hints.
     writer.trigger(realTime="5 minutes")  # type: ignore[call-overload]
+    checked = headrace.check(writer)
+    assert_type(checked.conditions, tuple[str, ...])
+    assert_type(checked.slots_needed, int | None)
     return writer.start()
 
 
@@ -68,5 +71,6 @@ def mistakes(spark: SparkSession) -> None:
     headrace.session("orders", "local[16]")  # type: ignore[call-arg]
     headrace.session(conf={"spark.ui.enabled": False})  # type: ignore[dict-item]
     headrace.configure(spark)  # type: ignore[arg-type]
+    headrace.check(spark)  # type: ignore[arg-type]
     Kafka("localhost:9092").produce("orders", [1])  # type: ignore[list-item]
     Broker(port="9092")  # type: ignore[arg-type]

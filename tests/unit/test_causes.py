@@ -40,7 +40,7 @@ PASSES = {
     "what nobody knows": [STREAM, java("IOException")],
 }
 LASTS = {
-    "fenced": [STREAM, ABORTED, ours("PROGRESS_NOT_RECORDED"), java("ProducerFencedException")],
+    "fenced": [STREAM, ABORTED, ours("CHECKPOINT_TAKEN_OVER"), java("ProducerFencedException")],
     "no rights": [STREAM, ABORTED, ours("KAFKA_WRITE_FAILED"), java("AuthorizationException")],
     "a function with a mistake": [STREAM, ABORTED, function_failed("ValueError: bad")],
     "an error of the function's own": [STREAM, ABORTED, function_failed("my.errors.Refused: bad")],

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from typing import TYPE_CHECKING, Any
@@ -11,11 +12,11 @@ import pyspark
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from headrace.errors import EngineInactiveError, EngineMismatchError, ForeignConnectorError
+from headrace.errors import EngineInactiveError, EngineMismatchError, ForeignConnectorError, JvmAlreadyRunningError
 from headrace.options import EXTENSION, KAFKA_PROVIDER, PLUGIN
 
 if TYPE_CHECKING:
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 _JVM_EXIT_SECONDS = 30
 _LAST_EPOCH = 2**63 - 1
@@ -63,6 +64,18 @@ def verify(spark: SparkSession) -> None:
     # Spark only logs a warning when it cannot load an extension. Ours shows in the session by the rules it brings.
     if not any(EXTENSION in str(rule) for rule in _items(session_state.columnarRules())):
         raise EngineInactiveError(EXTENSION)
+
+
+def rehearse(writer: DataStreamWriter, table: str | None = None) -> Any:  # noqa: ANN401 parsed by headrace.advise
+    """Returns what would become of a query in real-time mode, as the engine's guard sees it; starts nothing.
+
+    Raises:
+        JvmAlreadyRunningError: The session is one without the engine.
+    """
+    if not has_engine():
+        raise JvmAlreadyRunningError
+    rehearsal: Any = _jvm_class("headrace.guard.Rehearsal")
+    return json.loads(rehearsal.of(writer._jwrite, table))  # noqa: SLF001 the JVM's side of it
 
 
 def stop_reading(run: str) -> None:

@@ -50,8 +50,7 @@ RULES = (
     Rule(
         names=frozenset(
             {
-                "ProducerFencedException",
-                "InvalidProducerEpochException",
+                "CHECKPOINT_TAKEN_OVER",
                 "CONCURRENT_STREAM_LOG_UPDATE",
                 "CONCURRENT_QUERY",
             }
@@ -76,6 +75,7 @@ RULES = (
                 "KAFKA_READ_TIMEOUT",
                 "KAFKA_WRITE_FAILED",
                 "PROGRESS_NOT_RECORDED",
+                "TRANSACTION_FAILED",
                 "PYTHON_WORKER_HANGS",
                 "PYTHON_WORKER_LOST",
                 # Executors may be on their way.

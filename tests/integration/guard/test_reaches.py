@@ -62,6 +62,14 @@ TESTED_WITH_CHECKPOINTS = {
     "RocksDBFileManager": "test_none_is_started_for_a_snapshot_of_state_nor_to_load_it",
 }
 """In tests/integration/checkpoint."""
+TESTED_WITH_CHECKS = {
+    "IncrementalExecution": "test_what_can_run_is_called_so",
+    "OffsetSeqLog": "test_partitions_pinned_in_a_checkpoint_count",
+    "DataStreamWriter.source": "test_no_sink_of_files_is_made",
+    "DataStreamWriter.extraOptions": "test_what_can_run_is_called_so",
+    "UnsupportedOperationChecker": "test_what_spark_alone_refuses_is_found_too",
+}
+"""In tests/integration/check."""
 EPOCH_MS = 1000
 
 
@@ -71,9 +79,10 @@ def test_every_reach_has_its_test() -> None:
     reaches = {
         name for line in re.findall(r"Reaches into Spark: ([^\n]*)", text) for name in re.findall(r"`([^`]+)`", line)
     }
-    assert reaches == set(TESTED_HERE) | set(TESTED_WITH_PYTHON) | set(TESTED_WITH_CHECKPOINTS)
+    elsewhere = {"python": TESTED_WITH_PYTHON, "checkpoint": TESTED_WITH_CHECKPOINTS, "check": TESTED_WITH_CHECKS}
+    assert reaches == set(TESTED_HERE).union(*elsewhere.values())
     assert set(TESTED_HERE.values()) <= set(globals())
-    for folder, tested in (("python", TESTED_WITH_PYTHON), ("checkpoint", TESTED_WITH_CHECKPOINTS)):
+    for folder, tested in elsewhere.items():
         tests = "".join(
             path.read_text(encoding="utf-8") for path in (Path(__file__).parents[1] / folder).glob("test_*.py")
         )

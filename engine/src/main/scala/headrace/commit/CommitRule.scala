@@ -28,20 +28,29 @@ private[headrace] object CommitRule {
   /** How long epochs are then, at least. */
   private val EpochSetting = "spark.headrace.realtime.epoch"
   private val DefaultEpoch = "10m"
+  private val NoKafka = "the sink is not Kafka"
 
   def apply(plan: SparkPlan, context: SparkContext): SparkPlan =
     // Without a run this is somebody looking at a plan, not an epoch about to run.
     if (context.getLocalProperty(EpochPlanner.RunProperty) == null) plan
     else {
       val nodes = nodesOf(plan)
-      val sink = nodes.collectFirst {
-        case WriteToDataSourceV2Exec(write: MicroBatchWrite, _, _, _, _) => write.writeSupport
-      }.collect { case kafka: KafkaStreamingWrite => kafka }
+      val sink = sinkOf(nodes)
       val isRealTime = nodes.exists(_.isInstanceOf[RealTimeStreamScanExec])
       if (sink.exists(_.isExactlyOnce)) together(plan, sink.get, nodes, context)
       else if (isRealTime) beside(plan, sink, nodes, context)
       else plan
     }
+
+  /** Why the tasks of such a plan cannot record progress inside an epoch; none if they can. */
+  def whyNot(plan: SparkPlan, context: SparkContext): Option[String] = {
+    val nodes = nodesOf(plan)
+    if (sinkOf(nodes).isEmpty) Some(NoKafka) else against(scansOf(nodes), nodes, context)
+  }
+
+  private def sinkOf(nodes: Seq[SparkPlan]): Option[KafkaStreamingWrite] = nodes.collectFirst {
+    case WriteToDataSourceV2Exec(write: MicroBatchWrite, _, _, _, _) => write.writeSupport
+  }.collect { case kafka: KafkaStreamingWrite => kafka }
 
   private def nodesOf(plan: SparkPlan): Seq[SparkPlan] = plan.collect {
     case adaptive: AdaptiveSparkPlanExec => adaptive +: nodesOf(adaptive.inputPlan)
@@ -66,7 +75,7 @@ private[headrace] object CommitRule {
       context: SparkContext): SparkPlan = {
     val scans = scansOf(nodes)
     scans.map(_.stream).collectFirst { case stream: KafkaStream => stream }.fold(plan) { stream =>
-      val reason = if (sink.isEmpty) Some("the sink is not Kafka") else against(scans, nodes, context)
+      val reason = if (sink.isEmpty) Some(NoKafka) else against(scans, nodes, context)
       reason match {
         case Some(why) => stream.announce(s"Progress is committed at the end of each epoch: $why.")
         case None => record(stream, scans.head, sink.get)

@@ -18,44 +18,41 @@ import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 private[guard] final class PlanCheck(context: SparkContext) extends PlanRule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = {
     val allowed = LateStart.allow(CommitRule(PythonRule(plan), context))
-    val path = streamingPath(allowed)
-    if (path.nonEmpty) {
-      path.foreach(checkOperator)
-      checkSlots(path)
+    val run = context.getLocalProperty(EpochPlanner.RunProperty)
+    // Without a run this is somebody looking at a plan, not an epoch about to run.
+    if (run != null) {
+      val path = PlanCheck.streamingPath(allowed)
+      PlanCheck.findings(path).find(!_.rule.allowed).foreach(found => throw found.refusal)
+      if (path.nonEmpty) {
+        val scans = path.collect { case scan: RealTimeStreamScanExec => scan }
+        SlotLedger.claim(context, run, SlotNeed(scans.map(_.inputPartitions.size), PlanCheck.shuffles(path)))
+        FirstOffsets.note(
+          run, scans.map(_.stream).collect { case stream: KafkaStream => stream }, scans.flatMap(_.inputPartitions))
+      }
     }
     allowed
   }
+}
 
+private[guard] object PlanCheck {
   /** The nodes that records of the stream pass: each real-time scan and everything above it. */
-  private def streamingPath(plan: SparkPlan): Seq[SparkPlan] = {
+  def streamingPath(plan: SparkPlan): Seq[SparkPlan] = {
     val below = plan.children.flatMap(streamingPath)
     if (below.nonEmpty || plan.isInstanceOf[RealTimeStreamScanExec]) plan +: below else Nil
   }
 
-  private def checkOperator(node: SparkPlan): Unit = node match {
+  def findings(path: Seq[SparkPlan]): Seq[Finding] = path.map {
     case exchange: ShuffleExchangeExec if exchange.outputPartitioning.isInstanceOf[RangePartitioning] =>
-      throw Rules.named("RANGE_PARTITIONING").refusal(node.nodeName)
+      Finding(exchange.nodeName, Rules.named("RANGE_PARTITIONING"))
     case union: UnionExec if union.exists(_.isInstanceOf[ShuffleExchangeExec]) =>
-      throw Rules.named("SHUFFLE_BELOW_UNION").refusal(node.nodeName)
-    case _ => Rules.find(node.getClass.getName) match {
-        case Some(rule) if rule.allowed => ()
-        case Some(rule) => throw rule.refusal(node.nodeName)
-        case None => throw Rules.named("OPERATOR_UNKNOWN").copy(what = s"The operator ${node.nodeName}").refusal(node.getClass.getName)
-      }
+      Finding(union.nodeName, Rules.named("SHUFFLE_BELOW_UNION"))
+    case node =>
+      Rules.find(node.getClass.getName).fold(
+        Finding(node.getClass.getName, Rules.named("OPERATOR_UNKNOWN").copy(what = s"The operator ${node.nodeName}")))(
+        Finding(node.nodeName, _))
   }
 
-  private def checkSlots(path: Seq[SparkPlan]): Unit = {
-    val run = context.getLocalProperty(EpochPlanner.RunProperty)
-    // Without a run this is somebody looking at a plan, not an epoch about to run.
-    if (run != null) {
-      val sources = path.collect { case scan: RealTimeStreamScanExec => scan.inputPartitions.size }
-      val shuffles = path.collect { case exchange: ShuffleExchangeExec => exchange.outputPartitioning.numPartitions }
-      // Plans are read from the sink down; the sum is said in the order records flow.
-      SlotLedger.claim(context, run, SlotNeed(sources, shuffles.reverse))
-      noteFirst(run, path.collect { case scan: RealTimeStreamScanExec => scan })
-    }
-  }
-
-  private def noteFirst(run: String, scans: Seq[RealTimeStreamScanExec]): Unit = FirstOffsets.note(
-    run, scans.map(_.stream).collect { case stream: KafkaStream => stream }, scans.flatMap(_.inputPartitions))
+  /** The partitions of each shuffle. Plans are read from the sink down; these are in the order in which records flow. */
+  def shuffles(path: Seq[SparkPlan]): Seq[Int] =
+    path.collect { case exchange: ShuffleExchangeExec => exchange.outputPartitioning.numPartitions }.reverse
 }

@@ -26,6 +26,11 @@ private[guard] final case class Rule(
     Map("what" -> what, "where" -> where))
 }
 
+/** What the table says of one part of a query. */
+private[guard] final case class Finding(where: String, rule: Rule) {
+  def refusal: HeadraceException = rule.refusal(where)
+}
+
 /** The table itself: a resource, because the docs and the command line show it too. */
 private[guard] object Rules {
   private val all: Seq[Rule] = {
@@ -43,6 +48,8 @@ private[guard] object Rules {
     node.path("instead").asText(""))
 
   def find(className: String): Option[Rule] = all.find(_.classes.contains(className))
+
+  def ofSink(className: String): Rule = find(className).getOrElse(named("SINK_UNKNOWN").copy(what = s"The sink $className"))
 
   def named(condition: String): Rule =
     all.find(_.condition == condition).getOrElse(throw new IllegalStateException(s"rules.json has no rule $condition"))

@@ -33,7 +33,7 @@ private[kafka] final class EpochPlanner(options: SourceOptions, broker: Broker, 
     running = Some(run -> epoch)
     planned = current(start)
     val sorted = planned.keys.toSeq.sortBy(tp => (tp.topic, tp.partition))
-    val tasks = math.max(1, math.min(sorted.size, options.maxPartitions.getOrElse(sorted.size)))
+    val tasks = SourceLoad.tasks(sorted.size, options.maxPartitions)
     (0 until tasks).map { task =>
       val mine = sorted.indices.filter(_ % tasks == task).map(sorted).toSet
       val own = if (mine.size > 1) shared else settings

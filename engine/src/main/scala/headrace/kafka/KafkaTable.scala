@@ -33,6 +33,8 @@ private[headrace] final class KafkaTable(options: CaseInsensitiveStringMap)
   /** Refuses rows that cannot be written here, before the query starts. */
   def checkWrite(rows: StructType): Unit = RowToRecord.check(rows, SinkOptions.parse(options).topic)
 
+  def producer: Map[String, String] = SinkOptions.parse(options).producer
+
   // One for all epochs, so that letters are counted from the start of the query.
   private lazy val letters = DeadLetters.of(SinkOptions.parse(options))
 
