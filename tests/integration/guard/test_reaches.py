@@ -70,6 +70,10 @@ TESTED_WITH_CHECKS = {
     "UnsupportedOperationChecker": "test_what_spark_alone_refuses_is_found_too",
 }
 """In tests/integration/check."""
+TESTED_WITH_COMMITS = {"MicroBatchScanExec.stream": "test_what_cannot_be_promised_is_refused_in_micro_batches"}
+"""In tests/integration/commit."""
+TESTED_WITH_MODES = {"StreamingRelationV2.extraOptions": "test_old_records_come_once_and_new_ones_behind_them"}
+"""In tests/integration/modes."""
 EPOCH_MS = 1000
 
 
@@ -79,7 +83,13 @@ def test_every_reach_has_its_test() -> None:
     reaches = {
         name for line in re.findall(r"Reaches into Spark: ([^\n]*)", text) for name in re.findall(r"`([^`]+)`", line)
     }
-    elsewhere = {"python": TESTED_WITH_PYTHON, "checkpoint": TESTED_WITH_CHECKPOINTS, "check": TESTED_WITH_CHECKS}
+    elsewhere = {
+        "python": TESTED_WITH_PYTHON,
+        "checkpoint": TESTED_WITH_CHECKPOINTS,
+        "check": TESTED_WITH_CHECKS,
+        "commit": TESTED_WITH_COMMITS,
+        "modes": TESTED_WITH_MODES,
+    }
     assert reaches == set(TESTED_HERE).union(*elsewhere.values())
     assert set(TESTED_HERE.values()) <= set(globals())
     for folder, tested in elsewhere.items():
