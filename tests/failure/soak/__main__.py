@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headrace.local import Broker
+from headrace.local.ports import HOST, free_ports
 from headrace.testing import Kafka, eventually
 from tests.failure.copies import Copies
 from tests.failure.soak import harms
+from tests.failure.soak.proxy import Proxy
 from tests.failure.soak.traffic import Feeder, Watch
 from tests.failure.soak.verdict import Harmed, Verdict, judge
 from tests.integration.recorded import PATIENCE
@@ -50,23 +52,24 @@ class Mode:
         return "exactly-once" in self.words
 
 
-_ALWAYS = (harms.kill_driver, harms.kill_broker)
+_ALWAYS = (harms.kill_driver, harms.kill_broker, harms.pause_broker, harms.cut_connections)
 _REAL_TIME = (*_ALWAYS, harms.replace_while_away)
+_PYTHON = (harms.kill_driver, harms.kill_worker, harms.pause_worker, harms.cut_connections)
 CLUSTER = "local-cluster[2,2,1024]"
 MODES = (
     Mode((), _REAL_TIME),
     Mode(("exactly-once",), _REAL_TIME),
-    Mode(("exactly-once", "python"), (*_REAL_TIME, harms.kill_worker)),
-    Mode(("python",), (*_ALWAYS, harms.kill_worker)),
+    Mode(("exactly-once", "python"), _PYTHON),
+    Mode(("python",), _PYTHON),
     Mode(("exactly-once", "micro-batch"), (harms.kill_driver,)),
     Mode(("exactly-once",), (harms.kill_executor,), CLUSTER),
     Mode((), (harms.kill_executor,), CLUSTER),
 )
 
 
-def torment(mode: Mode, number: int, broker: Broker, chance: random.Random, *, rate: int) -> Verdict:
+def torment(mode: Mode, number: int, cluster: harms.Cluster, chance: random.Random, *, rate: int) -> Verdict:
     """Starts an application, harms it so many times, and looks at what came out."""
-    kafka = Kafka(broker.bootstrap)
+    kafka = Kafka(cluster.broker.bootstrap)
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
         copies = Copies(kafka, Path(folder), *mode.words, partitions=PARTITIONS, master=mode.master)
         feeder = Feeder(kafka, copies.source, partitions=PARTITIONS, rate=rate)
@@ -75,7 +78,7 @@ def torment(mode: Mode, number: int, broker: Broker, chance: random.Random, *, r
         try:
             watch.start()
             feeder.start()
-            patient = harms.Patient(copies, watch, broker, chance)
+            patient = harms.Patient(copies, watch, cluster, chance)
             patient.await_more()
             for _ in range(number):
                 time.sleep(chance.uniform(0.2, LONGEST_PEACE_S))
@@ -117,11 +120,13 @@ def main() -> int:
     verdicts: list[Verdict] = []
     kept = True
     left = arguments.kills
-    with Broker() as broker:
+    port, way = free_ports(2)
+    proxy = Proxy(way, port)
+    with Broker(port=port, settings={"advertised.listeners": f"PLAINTEXT://{HOST}:{way}"}) as broker:
         while left > 0:
             mode = MODES[len(verdicts) % len(MODES)]
             _say(f"{mode.name}, {left} harms left")
-            verdict = torment(mode, min(ROUND, left), broker, chance, rate=arguments.rate)
+            verdict = torment(mode, min(ROUND, left), harms.Cluster(broker, proxy), chance, rate=arguments.rate)
             kept &= verdict.is_kept(exactly_once=mode.is_exactly_once)
             verdicts.append(verdict)
             left -= ROUND

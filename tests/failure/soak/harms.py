@@ -6,6 +6,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,9 +21,22 @@ if TYPE_CHECKING:
 
     from headrace.local import Broker
     from tests.failure.copies import Copies
+    from tests.failure.soak.proxy import Proxy
     from tests.failure.soak.traffic import Watch
 
     Harm = Callable[["Patient"], None]
+
+
+LONGEST_AWAY_S = 5.0
+"""Shorter than the time after which brokers give up a transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A broker, and the only way to it that it tells its clients."""
+
+    broker: Broker
+    proxy: Proxy
 
 
 class Patient:
@@ -31,8 +46,8 @@ class Patient:
         recorded: The next offset of each partition that was recorded when it was last harmed.
     """
 
-    def __init__(self, copies: Copies, watch: Watch, broker: Broker, chance: random.Random) -> None:
-        self.broker, self.chance = broker, chance
+    def __init__(self, copies: Copies, watch: Watch, cluster: Cluster, chance: random.Random) -> None:
+        self.broker, self.proxy, self.chance = cluster.broker, cluster.proxy, chance
         self._copies, self._watch = copies, watch
         self.run = copies.start()
         self.recorded: tuple[int, ...] = ()
@@ -89,6 +104,33 @@ def kill_broker(patient: Patient) -> None:
     """The only broker; it is back as soon as it can be, and the application has waited."""
     patient.broker.kill()
     patient.broker.start()
+    patient.note()
+
+
+def pause_broker(patient: Patient) -> None:
+    """As a broker that collects garbage for long, or a machine that swaps."""
+    broker = patient.broker.pid
+    assert broker is not None
+    os.kill(broker, signal.SIGSTOP)
+    time.sleep(patient.chance.uniform(0.5, LONGEST_AWAY_S))
+    os.kill(broker, signal.SIGCONT)
+    patient.note()
+
+
+def cut_connections(patient: Patient) -> None:
+    """All connections of everybody to the broker, and no new ones for a while."""
+    patient.proxy.cut()
+    time.sleep(patient.chance.uniform(0.1, LONGEST_AWAY_S))
+    patient.proxy.mend()
+    patient.note()
+
+
+def pause_worker(patient: Patient) -> None:
+    """One Python worker, which then goes on as if nothing had been."""
+    worker = patient.chance.choice(_processes(patient.run, "daemon"))
+    os.kill(worker, signal.SIGSTOP)
+    time.sleep(patient.chance.uniform(0.5, LONGEST_AWAY_S))
+    os.kill(worker, signal.SIGCONT)
     patient.note()
 
 
