@@ -160,7 +160,7 @@ SHAPES: dict[str, Callable[[DataFrame], DataFrame]] = {
 
 
 # Two sources of one topic Spark itself refuses in real time.
-@pytest.mark.parametrize("shape", SHAPES.keys() - {"several sources"})
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape != "several sources"])
 def test_what_cannot_be_promised_is_refused(bench: Bench, shape: str) -> None:
     source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out")
     bench.kafka.produce(source, FIRST)
