@@ -25,7 +25,7 @@ pytestmark = pytest.mark.timeout(300)
         pytest.param("progress-due:2", "10m", (), marks=pytest.mark.soak),
         ("progress-sent:2", "10m", ("python",)),
         pytest.param("progress-recorded:2", "10m", (), marks=pytest.mark.soak),
-        ("epoch-written:1", "2s", ()),
+        pytest.param("epoch-written:1", "2s", (), marks=pytest.mark.soak),
         pytest.param("epoch-recorded:1", "2s", ("python",), marks=pytest.mark.soak),
     ],
 )
@@ -43,6 +43,7 @@ def test_a_crash_loses_nothing_and_repeats_only_what_was_not_recorded(
     assert before <= sent
 
 
+@pytest.mark.soak
 def test_a_run_that_was_away_can_record_nothing_when_it_comes_back(copies: Copies) -> None:
     """The one that was started meanwhile has taken over; the other ends and says so."""
     away = copies.start()

@@ -31,7 +31,7 @@ VALUES = [f"value {number}" for number in range(200)]
         pytest.param("epoch-written:1", "2s", (), marks=pytest.mark.soak),
         pytest.param("epoch-recorded:1", "2s", (), marks=pytest.mark.soak),
         pytest.param("transaction-sent:2", "10m", ("micro-batch",), marks=pytest.mark.soak),
-        ("epoch-recorded:2", "10m", ("micro-batch",)),
+        pytest.param("epoch-recorded:2", "10m", ("micro-batch",), marks=pytest.mark.soak),
     ],
 )
 def test_a_crash_loses_nothing_and_repeats_nothing(

@@ -149,6 +149,7 @@ def test_an_application_whose_jvm_is_killed_goes_on_and_its_health_tells(supervi
     eventually(lambda: all(is_gone(process) for process in left), PATIENCE)
 
 
+@pytest.mark.soak
 def test_a_new_version_takes_over_under_load_and_nothing_is_lost_or_doubled(
     supervised: Supervised, record_property: Callable[[str, object], None]
 ) -> None:

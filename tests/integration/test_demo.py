@@ -136,7 +136,8 @@ def test_two_at_once_end_by_themselves_and_find_the_fraud(start_demo: StartDemo)
     assert steps == sorted(steps)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_in_good_order(start_demo: StartDemo, number: signal.Signals) -> None:
     demo = start_demo("demo", "--warmup", "600")
     eventually(lambda: "warming up" in demo.output or demo.process.poll() is not None, PATIENCE)

@@ -53,6 +53,7 @@ def named(spark: SparkSession, *parts: str) -> Counter[str]:
 
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("short_epochs")
+@pytest.mark.soak
 def test_hundreds_of_epochs_leak_nothing(streams: Streams):
     """After 200 epochs the JVM has the threads, sockets and Kafka clients that it had after 50, the very same ones."""
     spark, kafka = streams.spark, streams.kafka

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.integration.children import run_program
-from tests.integration.modes.on_cluster import EPOCHS, VALUES
+from tests.integration.modes.on_cluster import EPOCHS, MODES, VALUES, modes_of
 from tests.integration.modes.shapes import SHAPES
 
 if TYPE_CHECKING:
@@ -26,10 +26,12 @@ def outcomes(kafka: Kafka, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 
 
 @pytest.mark.timeout(SECONDS)
-@pytest.mark.parametrize("mode", ["micro-batch", "real-time"])
-@pytest.mark.parametrize("name", [shape.name for shape in SHAPES])
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [(shape.name, mode) for number, shape in enumerate(SHAPES) for mode, _ in MODES[: modes_of(number)]],
+)
 def test_on_two_executors(outcomes: dict[str, Any], name: str, mode: str) -> None:
-    """Each shape gives the same on two executors as on one machine, in both modes, and both executors take part."""
+    """Each shape gives the same on two executors as on one machine, and both executors take part."""
     shape = outcomes["shapes"][name]
     assert shape[mode] is None
     assert shape["executors"] == ["0", "1"]

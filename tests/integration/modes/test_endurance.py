@@ -60,6 +60,7 @@ def sink(kafka: Kafka) -> str:
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.soak
 def test_nothing_is_lost_and_order_is_kept_over_fifty_epochs(bench: Bench, source: str, sink: str) -> None:
     """5,000 records a second over 50 epochs of a second: each partition comes out as it went in, record for record."""
     query = start_real_time(bench.write(bench.read(source).select("value", "partition"), sink), "1 second")
