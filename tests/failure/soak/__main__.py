@@ -22,14 +22,13 @@ from headrace.testing import Kafka, eventually
 from tests.failure.copies import Copies
 from tests.failure.soak import harms
 from tests.failure.soak.proxy import Proxy
-from tests.failure.soak.traffic import Feeder, Watch
+from tests.failure.soak.traffic import PARTITIONS, Feeder, Watch
 from tests.failure.soak.verdict import Harmed, Verdict, judge
 from tests.integration.recorded import PATIENCE
 
 if TYPE_CHECKING:
     from tests.failure.soak.harms import Harm
 
-PARTITIONS = 2
 ROUND = 5
 """So many harms to one mode, then comes the next."""
 LONGEST_PEACE_S = 4.0
@@ -72,7 +71,7 @@ def torment(mode: Mode, number: int, cluster: harms.Cluster, chance: random.Rand
     kafka = Kafka(cluster.broker.bootstrap)
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
         copies = Copies(kafka, Path(folder), *mode.words, partitions=PARTITIONS, master=mode.master)
-        feeder = Feeder(kafka, copies.source, partitions=PARTITIONS, rate=rate)
+        feeder = Feeder(kafka, copies.source, rate=rate)
         watch = Watch(kafka, copies.sink, committed=mode.is_exactly_once)
         done: list[tuple[Harmed, float]] = []
         try:
@@ -103,7 +102,7 @@ def torment(mode: Mode, number: int, cluster: harms.Cluster, chance: random.Rand
         finally:
             copies.end()
             watch.stop()
-        return judge(mode.name, watch.numbers, feeder.times, PARTITIONS, done)
+        return judge(mode.name, watch.numbers, watch.seen, len(feeder.times), done)
 
 
 def main() -> int:

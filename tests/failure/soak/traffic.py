@@ -15,19 +15,22 @@ if TYPE_CHECKING:
     from headrace.testing import Kafka
 
 
+PARTITIONS = 2
+"""Of the source."""
+
+
 class Feeder:
     """Sends the numbers from 0 on, in turn to each partition: number and partition tell the offset.
 
     Args:
         kafka: Where to.
         topic: The topic.
-        partitions: How many it has.
         rate: Records a second.
     """
 
-    def __init__(self, kafka: Kafka, topic: str, *, partitions: int, rate: int) -> None:
+    def __init__(self, kafka: Kafka, topic: str, *, rate: int) -> None:
         self._writer, self._topic = Writer(kafka.bootstrap), topic
-        self._partitions, self._rate = partitions, rate
+        self._rate = rate
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self.times: list[float] = []
@@ -47,7 +50,7 @@ class Feeder:
             number = len(self.times)
             time.sleep(max(0.0, began + number / self._rate - time.monotonic()))
             self.times.append(time.monotonic())
-            self._writer.write(self._topic, Record(value=b"%d" % number, partition=number % self._partitions))
+            self._writer.write(self._topic, Record(value=b"%d" % number, partition=number % PARTITIONS))
 
 
 class Watch:

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from tests.failure.soak.traffic import PARTITIONS
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Harmed:
@@ -35,7 +37,7 @@ class Verdict:
         repeated: How many results came out again.
         disorder: How often a result came behind a later one of its partition without a harm that explains it.
         unexplained: How many repetitions were of records that had been recorded before the harm.
-        oldest_repeated_s: The age, at the harm, of the oldest record that was repeated.
+        oldest_repeated_s: How long before the harm the oldest result that was repeated had come out.
         harms: What was done.
     """
 
@@ -55,15 +57,15 @@ class Verdict:
 
 
 def judge(
-    mode: str, numbers: list[int], times: list[float], partitions: int, harms: list[tuple[Harmed, float]]
+    mode: str, numbers: list[int], seen: dict[int, float], sent: int, harms: list[tuple[Harmed, float]]
 ) -> Verdict:
     """Looks at everything that came out.
 
     Args:
         mode: The mode's name.
         numbers: What came out, in order.
-        times: When each number was sent.
-        partitions: How many partitions the source has.
+        seen: When each number came out first.
+        sent: How many were sent.
         harms: What was done, and when.
 
     Returns:
@@ -74,31 +76,31 @@ def judge(
     oldest = 0.0
     unexplained = 0
     for number in again:
-        causes = [(harm, at) for harm, at in harms if number < harm.sent and _may_repeat(harm, number, partitions)]
+        causes = [(harm, at) for harm, at in harms if number < harm.sent and _may_repeat(harm, number)]
         unexplained += not causes
-        oldest = max([oldest, *(at - times[number] for _, at in causes[:1])])
+        oldest = max([oldest, *(at - seen[number] for _, at in causes[:1])])
     return Verdict(
         mode=mode,
-        records=len(times),
-        lost=len(times) - len(counts),
+        records=sent,
+        lost=sent - len(counts),
         repeated=len(numbers) - len(counts),
-        disorder=_disorder(numbers, partitions, len(harms) if again else 0),
+        disorder=_disorder(numbers, len(harms) if again else 0),
         unexplained=unexplained,
         oldest_repeated_s=round(oldest, 3),
         harms=[harm for harm, _ in harms],
     )
 
 
-def _may_repeat(harm: Harmed, number: int, partitions: int) -> bool:
-    return number // partitions >= harm.recorded[number % partitions]
+def _may_repeat(harm: Harmed, number: int) -> bool:
+    return number // PARTITIONS >= harm.recorded[number % PARTITIONS]
 
 
-def _disorder(numbers: list[int], partitions: int, allowed: int) -> int:
+def _disorder(numbers: list[int], allowed: int) -> int:
     """Steps backwards within a partition, beyond the number that harms explain."""
     steps = 0
-    last = [-1] * partitions
+    last = [-1] * PARTITIONS
     for number in numbers:
-        partition = number % partitions
+        partition = number % PARTITIONS
         steps += number < last[partition]
         last[partition] = number
-    return max(0, steps - allowed * partitions)
+    return max(0, steps - allowed * PARTITIONS)
