@@ -36,6 +36,8 @@ private[headrace] trait Progress {
 
 /** Where the source and the sink of a task meet to record progress inside an epoch. */
 private[headrace] final class Recording(scope: TaskScope, progress: Progress, intervalMs: Long) {
+  import Recording._
+
   // The source's thread only.
   private var dueMs = 0L
   private var last = Cut(0, Map.empty)
@@ -63,8 +65,11 @@ private[headrace] final class Recording(scope: TaskScope, progress: Progress, in
     else if (handedOn > last.sequence) math.max(SoonMs, dueMs - nowMs)
     else Long.MaxValue
 
-  private def SoonMs = 3L
-
   /** Called by the sink when the epoch has ended and all its rows were sent. */
   def finish(): Unit = progress.finish(scope.sourceOffsets())
+}
+
+private object Recording {
+  // A cut waits for rows that are on their way; polls this short happen only then.
+  private val SoonMs = 3L
 }

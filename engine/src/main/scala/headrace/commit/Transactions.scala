@@ -15,7 +15,6 @@ import org.apache.spark.headrace.TaskThread
   *
   * A transaction ends at a cut, on a thread of its own. What the task sends meanwhile is kept and follows when it is
   * committed: the stream does not stop, the order stays, and one producer is enough.
-  *
   */
 private[headrace] final class Transactions(
     plan: ProgressPlan,
@@ -167,6 +166,7 @@ private object Transactions {
   /** So many rows may wait for a commit; then the task does. */
   private val MostKept = 10000
   private val LookMs = 100L
+  // Brokers that are away are waited for by calling again, and in between it is seen whether the task is over.
   private val BlockMs = "10000"
   // The next transaction may have to wait for the last one's marks: for milliseconds, not Kafka's hundred.
   private val RetryMs = "5"
