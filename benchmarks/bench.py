@@ -86,6 +86,7 @@ def parser() -> argparse.ArgumentParser:
     add("--recovery", action="store_true", help="also kill each engine under load and see how it comes back")
     add("--all", action="store_true", help="the committed table: one axis at a time around the base case; hours")
     add("--out", type=Path, default=Path("bench-results"), metavar="DIR", help="where the result goes (bench-results)")
+    add("--lock", type=Path, metavar="FILE", help="hold this lock (flock) while measuring, and let it go in between")
     add("--list", action="store_true", help="print workloads and engines")
     add("--patience", type=float, default=30, metavar="SECONDS", help="how long --app waits for a first input (30)")
     # All that stands behind the script's name belongs to the script, also what looks like an option of ours.
@@ -131,6 +132,7 @@ def _rounds(arguments: argparse.Namespace) -> list[Round]:
             windows=arguments.windows,
             highest=arguments.highest,
             recovery=arguments.recovery,
+            lock=arguments.lock,
         )
         for workload in arguments.workload
         for checkpoint_ms in arguments.checkpoint

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from engines.flink import Bundles, Flink, PyFlink
 from engines.hop import Hop
 from engines.quix import Quix
-from engines.spark import Continuous, Headrace, MicroBatch, StockRealTime
+from engines.spark import Continuous, Headrace, HeadraceWithoutCommits, MicroBatch, StockRealTime
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _MAKERS: tuple[Callable[[], Engine], ...] = (
     Hop,
     Headrace,
+    HeadraceWithoutCommits,
     StockRealTime,
     MicroBatch,
     *(partial(MicroBatch, every_ms) for every_ms in (100, 500, 1000)),

@@ -29,6 +29,7 @@ STAGES = {"count": 2, "window": 2, "dedup": 2, "state": 2, "shuffles": 3}
 LEAST_SLOTS = 16
 # The shortest epoch that real-time mode accepts from stock settings.
 LEAST_EPOCH_MS = 5000
+HOURS_MS = 6 * 3_600_000
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
@@ -110,6 +111,21 @@ class Headrace(_SparkEngine):
         headrace = str(Path(sys.executable).with_name("headrace"))
         conf = _as_arguments({**self.conf(job), **_places(job)})
         return Command([headrace, "run", "--master", _master(job), *conf, *self.program(job)], _python())
+
+
+class HeadraceWithoutCommits(Headrace):
+    """Headrace with commits so far apart that none falls into a window: what they cost is the difference."""
+
+    name = "headrace-off"
+    title = "Headrace without commits"
+
+    def interval_ms(self, _job: Job) -> int:
+        """See _SparkEngine."""
+        return HOURS_MS
+
+    def program(self, job: Job) -> list[str]:
+        """See _SparkEngine."""
+        return [*super().program(job), "--sink-option", f"commitInterval={HOURS_MS}ms"]
 
 
 class _StockEngine(_SparkEngine):

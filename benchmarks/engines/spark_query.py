@@ -157,6 +157,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--trigger", choices=["realTime", "processingTime", "continuous"], required=True)
     parser.add_argument("--interval-ms", type=int, required=True, help="of the trigger")
     parser.add_argument("--partitions", type=int, required=True, help="tasks behind a repartition")
+    parser.add_argument("--sink-option", nargs="*", default=[], metavar="NAME=VALUE")
     for name in ("bootstrap", "source", "sink", "checkpoint"):
         parser.add_argument(f"--{name}", required=True)
     return parser.parse_args()
@@ -178,6 +179,7 @@ def _start(spark: SparkSession, arguments: argparse.Namespace) -> StreamingQuery
         .option("topic", arguments.sink)
         .option("checkpointLocation", arguments.checkpoint)
         .options(**SINK_OPTIONS.get(arguments.workload, {}))
+        .options(**dict(option.split("=", 1) for option in arguments.sink_option))
         .outputMode("update")
         .trigger(**{arguments.trigger: f"{arguments.interval_ms} milliseconds"})
         .start()

@@ -38,6 +38,8 @@ class Round:
     """Whether to search for the highest rate that each engine sustains."""
     recovery: bool = False
     """Whether to kill each engine under load."""
+    lock: Path | None = None
+    """Held while an engine is awake; who else needs the machine can have it between two windows."""
 
 
 def measure(plan: Round, broker: Broker, folder: Path, say: Callable[[str], None]) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ stretch of each, in which its JVM compiles, is cut off.
 
 from __future__ import annotations
 
+import fcntl
 import time
 from contextlib import contextmanager
 from dataclasses import replace
@@ -120,15 +121,26 @@ class Stage:
         return _Drops(contestant, self._say)
 
     @contextmanager
+    def _machine(self) -> Iterator[None]:
+        """Keeps others off the machine, if they have agreed to it."""
+        if self.plan.lock is None:
+            yield
+        else:
+            with self.plan.lock.open("a") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                yield
+
+    @contextmanager
     def awake(self, contestant: Contestant) -> Iterator[None]:
         """Lets an engine run for the length of a block; at other times it is parked and cannot disturb the others."""
-        if contestant.running:
-            contestant.running.unpark()
-        try:
-            yield
-        finally:
+        with self._machine():
             if contestant.running:
-                contestant.running.park()
+                contestant.running.unpark()
+            try:
+                yield
+            finally:
+                if contestant.running:
+                    contestant.running.park()
 
     def measure(self, load: Load) -> None:
         """Measures every contestant under one load, in turns."""
