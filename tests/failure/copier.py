@@ -2,7 +2,7 @@
 """An application that copies a topic, for tests that kill it.
 
 Its arguments are SERVERS SOURCE SINK CHECKPOINT EPOCH and words: `python` (through a function), `exactly-once`,
-`micro-batch`.
+`micro-batch`, `counted` (a value that came once is copied, one that was counted twice says so).
 """
 
 import sys
@@ -22,9 +22,13 @@ records = (
 )
 value = F.col("value").cast("string")
 copied = F.udf(lambda text: text, "string")(value) if "python" in words else value
+rows = records.select("key", copied.alias("value"))
+if "counted" in words:
+    often = F.when(F.col("count") > 1, F.concat("value", F.lit(" counted "), "count")).otherwise(F.col("value"))
+    rows = rows.groupBy("value").count().select(often.alias("value"))
 writer = (
-    records.select("key", copied.alias("value"))
-    .writeStream.format("kafka")
+    rows.writeStream.outputMode("update")
+    .format("kafka")
     .option("kafka.bootstrap.servers", servers)
     .option("topic", sink)
     .option("checkpointLocation", checkpoint)

@@ -26,13 +26,22 @@ class Copies:
 
     Args:
         kafka: Where its topics are.
-        folder: For its checkpoint and its log.
+        folder: For its checkpoint, and its log.
         words: What every run is told (see `copier.py`).
         partitions: How many its source has; its sink has one, which shows the order.
         master: Spark's master; Headrace's own choice if none is given.
+        log: Where the log goes if not there.
     """
 
-    def __init__(self, kafka: Kafka, folder: Path, *words: str, partitions: int = 1, master: str | None = None) -> None:
+    def __init__(
+        self,
+        kafka: Kafka,
+        folder: Path,
+        *words: str,
+        partitions: int = 1,
+        master: str | None = None,
+        log: Path | None = None,
+    ) -> None:
         self.kafka = kafka
         self.source, self.sink = kafka.topic("in", partitions=partitions), kafka.topic("out", partitions=1)
         self._partitions = partitions
@@ -43,7 +52,7 @@ class Copies:
             *([] if master is None else ["--conf", f"spark.master={master}"]),
         ]
         self.checkpoint = str(folder / "checkpoint")
-        self._log = folder / "log"
+        self._log = log or folder / "log"
         self._runs: list[subprocess.Popen[bytes]] = []
 
     def start(self, *words: str, epoch: str = "10m", crash: str | None = None) -> subprocess.Popen[bytes]:

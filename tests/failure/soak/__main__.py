@@ -54,6 +54,7 @@ class Mode:
 _ALWAYS = (harms.kill_driver, harms.kill_broker, harms.pause_broker, harms.cut_connections)
 _REAL_TIME = (*_ALWAYS, harms.replace_while_away)
 _PYTHON = (harms.kill_driver, harms.kill_worker, harms.pause_worker, harms.cut_connections)
+_EXECUTORS = (harms.kill_executor, harms.pause_executor)
 CLUSTER = "local-cluster[2,2,1024]"
 MODES = (
     Mode((), _REAL_TIME),
@@ -61,8 +62,8 @@ MODES = (
     Mode(("exactly-once", "python"), _PYTHON),
     Mode(("python",), _PYTHON),
     Mode(("exactly-once", "micro-batch"), (harms.kill_driver,)),
-    Mode(("exactly-once",), (harms.kill_executor,), CLUSTER),
-    Mode((), (harms.kill_executor,), CLUSTER),
+    Mode(("exactly-once",), _EXECUTORS, CLUSTER),
+    Mode((), _EXECUTORS, CLUSTER),
 )
 
 
@@ -95,6 +96,7 @@ def torment(mode: Mode, number: int, cluster: harms.Cluster, chance: random.Rand
                 patient.await_number(last)
             patient.run.terminate()
             patient.await_end()
+            patient.note()
             # What comes out behind everything that was sent is a repetition.
             everything = kafka.values(copies.sink, committed=mode.is_exactly_once)
             eventually(lambda: len(watch.numbers) >= len(everything), PATIENCE)
@@ -104,7 +106,7 @@ def torment(mode: Mode, number: int, cluster: harms.Cluster, chance: random.Rand
         finally:
             copies.end()
             watch.stop()
-        return judge(mode.name, watch.numbers, watch.seen, len(feeder.times), done)
+        return judge(mode.name, watch, len(feeder.times), done, patient.recorded)
 
 
 def main() -> int:
@@ -149,6 +151,7 @@ def _line(verdict: Verdict) -> str:
     recoveries = sorted(harm.recovery_s for harm in verdict.harms)
     return (
         f"{verdict.mode}: {len(verdict.harms)} harms, {verdict.records} records, {verdict.lost} lost, "
+        f"{verdict.unread} unread, "
         f"{verdict.repeated} repeated (oldest {verdict.oldest_repeated_s} s, {verdict.unexplained} unexplained), "
         f"{verdict.disorder} out of order, back after {recoveries[len(recoveries) // 2]} s (at most {recoveries[-1]} s)"
     )

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 LONGEST_AWAY_S = 5.0
 """Shorter than the time after which brokers give up a transaction."""
+EXECUTOR = "CoarseGrainedExecutorBackend"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def kill_worker(patient: Patient) -> None:
 
 def kill_executor(patient: Patient) -> None:
     """One executor of a cluster; Spark starts another, and its task again, inside the epoch."""
-    os.kill(patient.chance.choice(_processes(patient.run, "CoarseGrainedExecutorBackend")), signal.SIGKILL)
+    os.kill(patient.chance.choice(_processes(patient.run, EXECUTOR)), signal.SIGKILL)
     patient.note()
 
 
@@ -111,10 +112,7 @@ def pause_broker(patient: Patient) -> None:
     """As a broker that collects garbage for long, or a machine that swaps."""
     broker = patient.broker.pid
     assert broker is not None
-    os.kill(broker, signal.SIGSTOP)
-    time.sleep(patient.chance.uniform(0.5, LONGEST_AWAY_S))
-    os.kill(broker, signal.SIGCONT)
-    patient.note()
+    _pause(patient, broker)
 
 
 def cut_connections(patient: Patient) -> None:
@@ -127,11 +125,12 @@ def cut_connections(patient: Patient) -> None:
 
 def pause_worker(patient: Patient) -> None:
     """One Python worker, which then goes on as if nothing had been."""
-    worker = patient.chance.choice(_processes(patient.run, "daemon"))
-    os.kill(worker, signal.SIGSTOP)
-    time.sleep(patient.chance.uniform(0.5, LONGEST_AWAY_S))
-    os.kill(worker, signal.SIGCONT)
-    patient.note()
+    _pause(patient, patient.chance.choice(_processes(patient.run, "daemon")))
+
+
+def pause_executor(patient: Patient) -> None:
+    """One executor, for less time than Spark takes to give it up."""
+    _pause(patient, patient.chance.choice(_processes(patient.run, EXECUTOR)))
 
 
 def replace_while_away(patient: Patient) -> None:
@@ -142,6 +141,13 @@ def replace_while_away(patient: Patient) -> None:
     patient.await_more()
     os.killpg(away.pid, signal.SIGCONT)
     eventually(lambda: away.poll() is not None, PATIENCE * 2)
+
+
+def _pause(patient: Patient, process: int) -> None:
+    os.kill(process, signal.SIGSTOP)
+    time.sleep(patient.chance.uniform(0.5, LONGEST_AWAY_S))
+    os.kill(process, signal.SIGCONT)
+    patient.note()
 
 
 def _processes(run: subprocess.Popen[bytes], word: str) -> list[int]:

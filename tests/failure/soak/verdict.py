@@ -5,8 +5,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from tests.failure.soak.traffic import PARTITIONS
+
+
+class Watched(Protocol):
+    """What came out, in order, and when each number came out first."""
+
+    numbers: list[int]
+    seen: dict[int, float]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,7 +41,8 @@ class Verdict:
     Attributes:
         mode: Its name.
         records: How many were sent.
-        lost: How many never came out.
+        lost: How many never came out although they were recorded as done.
+        unread: How many never came out because the application ended before it had read them.
         repeated: How many results came out again.
         disorder: How often a result came behind a later one of its partition without a harm that explains it.
         unexplained: How many repetitions were of records that had been recorded before the harm.
@@ -44,6 +53,7 @@ class Verdict:
     mode: str
     records: int
     lost: int
+    unread: int
     repeated: int
     disorder: int
     unexplained: int
@@ -52,47 +62,48 @@ class Verdict:
 
     def is_kept(self, *, exactly_once: bool) -> bool:
         """Whether the promise was."""
-        bad = self.lost + self.disorder + self.unexplained
+        bad = self.lost + self.unread + self.disorder + self.unexplained
         return bad == 0 and not (exactly_once and self.repeated)
 
 
-def judge(
-    mode: str, numbers: list[int], seen: dict[int, float], sent: int, harms: list[tuple[Harmed, float]]
-) -> Verdict:
+def judge(mode: str, came: Watched, sent: int, harms: list[tuple[Harmed, float]], recorded: tuple[int, ...]) -> Verdict:
     """Looks at everything that came out.
 
     Args:
         mode: The mode's name.
-        numbers: What came out, in order.
-        seen: When each number came out first.
+        came: What came out.
         sent: How many were sent.
         harms: What was done, and when.
+        recorded: The next offset of each partition that was recorded at the end.
 
     Returns:
         The verdict.
     """
-    counts = Counter(numbers)
+    counts = Counter(came.numbers)
+    missing = [number for number in range(sent) if number not in counts]
+    unread = [number for number in missing if not _is_recorded(recorded, number)]
     again = [number for number, count in counts.items() if count > 1]
     oldest = 0.0
     unexplained = 0
     for number in again:
-        causes = [(harm, at) for harm, at in harms if number < harm.sent and _may_repeat(harm, number)]
+        causes = [(harm, at) for harm, at in harms if number < harm.sent and not _is_recorded(harm.recorded, number)]
         unexplained += not causes
-        oldest = max([oldest, *(at - seen[number] for _, at in causes[:1])])
+        oldest = max([oldest, *(at - came.seen[number] for _, at in causes[:1])])
     return Verdict(
         mode=mode,
         records=sent,
-        lost=sent - len(counts),
-        repeated=len(numbers) - len(counts),
-        disorder=_disorder(numbers, len(harms) if again else 0),
+        lost=len(missing) - len(unread),
+        unread=len(unread),
+        repeated=len(came.numbers) - len(counts),
+        disorder=_disorder(came.numbers, len(harms) if again else 0),
         unexplained=unexplained,
         oldest_repeated_s=round(oldest, 3),
         harms=[harm for harm, _ in harms],
     )
 
 
-def _may_repeat(harm: Harmed, number: int) -> bool:
-    return number // PARTITIONS >= harm.recorded[number % PARTITIONS]
+def _is_recorded(recorded: tuple[int, ...], number: int) -> bool:
+    return number // PARTITIONS < recorded[number % PARTITIONS]
 
 
 def _disorder(numbers: list[int], allowed: int) -> int:

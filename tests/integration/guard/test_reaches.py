@@ -70,7 +70,10 @@ TESTED_WITH_CHECKS = {
     "UnsupportedOperationChecker": "test_what_spark_alone_refuses_is_found_too",
 }
 """In tests/integration/check."""
-TESTED_WITH_COMMITS = {"MicroBatchScanExec.stream": "test_what_cannot_be_promised_is_refused_in_micro_batches"}
+TESTED_WITH_COMMITS = {
+    "MicroBatchScanExec.stream": "test_what_cannot_be_promised_is_refused_in_micro_batches",
+    "LowLatencyClock": "test_progress_goes_on",
+}
 """In tests/integration/commit."""
 TESTED_WITH_MODES = {"StreamingRelationV2.extraOptions": "test_old_records_come_once_and_new_ones_behind_them"}
 """In tests/integration/modes."""

@@ -49,6 +49,8 @@ private[headrace] final class Recording(scope: TaskScope, progress: Progress, in
 
   /** Called by the source where it waits for records or hands one on: by the clock, ticks of all tasks fall together. */
   def look(nowMs: Long, handedOn: Long): Unit = {
+    // A clock that was set back would put off the next cut by as much.
+    if (dueMs - nowMs > intervalMs) dueMs = nowMs
     if (nowMs >= dueMs && progress.isReady) {
       dueMs = (nowMs / intervalMs + 1) * intervalMs
       val now = Cut(handedOn, scope.sourceOffsets())

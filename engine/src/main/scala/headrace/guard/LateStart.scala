@@ -2,6 +2,7 @@
 package headrace.guard
 
 import headrace.kafka.KafkaStream
+import org.apache.spark.{SparkContext, TaskContext}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.datasources.v2.RealTimeStreamScanExec
 import org.apache.spark.sql.internal.SQLConf
@@ -21,11 +22,19 @@ private[headrace] object LateStart {
   /** How long every task reads at least; where shorter epochs are allowed, as long as those. */
   private def leastMs: Long = math.min(500L, SQLConf.get.getConf(SQLConf.STREAMING_REAL_TIME_MODE_MIN_BATCH_DURATION))
 
-  def allow(plan: SparkPlan): SparkPlan = plan.transform {
+  private val LengthProperty = "headrace.epochMs"
+
+  def allow(plan: SparkPlan, context: SparkContext): SparkPlan = plan.transform {
     case scan: RealTimeStreamScanExec if scan.stream.isInstanceOf[KafkaStream] =>
+      context.setLocalProperty(LengthProperty, scan.batchDurationMs.toString)
       scan.copy(batchDurationMs = scan.batchDurationMs + GraceMs)
   }
 
-  /** When a reader ends its epoch, given when it is first asked and how long Spark would let it go on. */
-  def endMs(nowMs: Long, leftMs: Long): Long = nowMs + math.max(leftMs - GraceMs, leastMs)
+  /** How long a reader reads, given how long Spark would let it go on when it is first asked. Not longer than the epoch:
+    * the clocks of driver and executor may differ, and a clock may be set back.
+    */
+  def lengthMs(leftMs: Long, task: TaskContext): Long = {
+    val most = Option(task.getLocalProperty(LengthProperty)).fold(Long.MaxValue)(_.toLong)
+    math.max(math.min(leftMs - GraceMs, most), leastMs)
+  }
 }

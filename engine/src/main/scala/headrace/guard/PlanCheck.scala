@@ -17,7 +17,7 @@ import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
   */
 private[guard] final class PlanCheck(context: SparkContext) extends PlanRule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = {
-    val allowed = LateStart.allow(CommitRule(PythonRule(plan), context))
+    val allowed = LateStart.allow(CommitRule(PythonRule(plan), context), context)
     val run = context.getLocalProperty(EpochPlanner.RunProperty)
     // Without a run this is somebody looking at a plan, not an epoch about to run.
     if (run != null) {

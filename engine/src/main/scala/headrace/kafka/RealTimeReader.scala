@@ -10,12 +10,15 @@ import org.apache.spark.{SparkEnv, TaskContext}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.streaming.{PartitionOffset, SupportsRealTimeRead}
 import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead.RecordStatus
+import org.apache.spark.sql.execution.datasources.v2.LowLatencyClock
 import org.slf4j.LoggerFactory
 
 /** Hands on each record of its partitions the moment it is there, until the epoch ends.
   *
   * The reader ends the epoch itself: at its end ([[LateStart]]), or early when [[EpochSignal]] says so. Answering
   * "no record" always ends the task's epoch, so while the input is idle it waits, looking up now and then.
+  *
+  * Reaches into Spark: `LowLatencyClock`, which is what Spark tells the time by when it asks a reader.
   */
 private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskContext)
     extends SupportsRealTimeRead[InternalRow] {
@@ -33,7 +36,8 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
   private var row: InternalRow = _
   private var failed = false
   private var killed = false
-  private var endMs = 0L
+  private var asked = false
+  private var endNanos = 0L
   // The rows may be pulled by a thread of an operator that reads ahead, while the task's own thread closes the reader.
   private val lock = new Object
   private var closed = false
@@ -52,28 +56,36 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
   scope.sourceKnows(() => cursors.exists(_.hasRecord), () => cursors.map(cursor => cursor.partition -> cursor.next).toMap)
 
   override def nextWithTimeout(nowMs: JLong, timeoutMs: JLong): RecordStatus = {
-    if (endMs == 0) endMs = LateStart.endMs(nowMs, timeoutMs)
+    if (!asked) {
+      asked = true
+      endNanos = System.nanoTime() + LateStart.lengthMs(timeoutMs, task) * 1000000L
+    }
     recording.foreach(_.look(nowMs, handedOn))
-    if (nowMs >= endMs || EpochSignal.ended(group.run, group.epoch)) NoRecord
+    if (isOver) NoRecord
     else {
       val cursor = nextCursor()
-      if (cursor != null) handOn(cursor) else waitForRecord(endMs - nowMs)
+      if (cursor != null) handOn(cursor) else waitForRecord()
     }
   }
 
-  private def waitForRecord(timeoutMs: Long): RecordStatus = {
-    val deadline = System.nanoTime() + timeoutMs * 1000000L
-    var leftMs = timeoutMs
+  // Measured on the clock that nobody can set: an epoch during which the other is set back would not end.
+  private def leftMs: Long = (endNanos - System.nanoTime()) / 1000000L
+
+  private def isOver: Boolean = leftMs <= 0 || EpochSignal.ended(group.run, group.epoch)
+
+  private def waitForRecord(): RecordStatus = {
     var cursor: PartitionCursor = null
-    while (cursor == null && leftMs > 0 && !killed && !EpochSignal.ended(group.run, group.epoch)) {
+    while (cursor == null && !killed && !isOver) {
       scope.throwIfSinkFailed()
-      poll(math.min(leftMs, recording.fold(LookUpMs)(it => math.min(LookUpMs, it.patienceMs(System.currentTimeMillis(), handedOn)))))
+      poll(math.max(1, math.min(leftMs, recording.fold(LookUpMs)(it => math.min(LookUpMs, it.patienceMs(clockMs, handedOn))))))
       cursor = nextCursor()
-      if (cursor == null) recording.foreach(_.look(System.currentTimeMillis(), handedOn))
-      leftMs = (deadline - System.nanoTime()) / 1000000L
+      if (cursor == null) recording.foreach(_.look(clockMs, handedOn))
     }
     if (cursor == null) NoRecord else handOn(cursor)
   }
+
+  // The clock that Spark asks with.
+  private def clockMs: Long = LowLatencyClock.getTimeMillis()
 
   /** A stopped query interrupts its tasks. Ending the epoch quietly is enough then: Spark discards what a killed task
     * reports, while an exception would fill the log of every orderly stop.
@@ -144,7 +156,7 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
 
   private def giveBack(kafka: AssignedConsumer): Unit = {
     // Epoch 0 may be one that only loads initial state and asks nobody.
-    if (endMs == 0 && group.epoch > 0 && !failed && !task.isInterrupted())
+    if (!asked && group.epoch > 0 && !failed && !task.isInterrupted())
       log.warn(
         "The task for {} started after its epoch had ended and read nothing. The records stay where they are and are read " +
           "in a later epoch. Use longer epochs (the trigger's duration), or give the cluster more room.",
