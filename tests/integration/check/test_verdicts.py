@@ -74,6 +74,17 @@ def test_a_wrong_option_is_found(bench: Bench, topics: tuple[str, str, str]) -> 
     assert headrace.check(bench.write(rows, topics[2])).conditions == ("KAFKA_OPTION_INVALID",)
 
 
+def test_a_promise_that_cannot_be_kept_is_found(bench: Bench, topics: tuple[str, str, str]) -> None:
+    """Exactly-once delivery, which a query with a shuffle cannot have, and one without can."""
+    first, _ = inputs(bench, topics)
+    copies, counted = (
+        headrace.check(bench.write(rows, topics[2]).option("delivery", "exactly-once"))
+        for rows in (first.select("value"), counts(first))
+    )
+    assert copies.conditions == ()
+    assert counted.conditions == ("EXACTLY_ONCE_IMPOSSIBLE",)
+
+
 def test_a_missing_checkpoint_is_found(bench: Bench, topics: tuple[str, str, str]) -> None:
     writer = bench.read(topics[0]).select("value").writeStream.format("kafka").outputMode("update")
     writer = writer.options(**{"kafka.bootstrap.servers": bench.kafka.bootstrap, "topic": topics[2]})

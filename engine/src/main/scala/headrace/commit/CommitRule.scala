@@ -48,6 +48,13 @@ private[headrace] object CommitRule {
     if (sinkOf(nodes).isEmpty) Some(NoKafka) else against(scansOf(nodes), nodes, context)
   }
 
+  /** Refuses a plan that shall deliver exactly once and cannot. */
+  def checkDelivery(plan: SparkPlan, context: SparkContext): Unit = {
+    val nodes = nodesOf(plan)
+    if (sinkOf(nodes).exists(_.isExactlyOnce))
+      against(scansOf(nodes), nodes, context).foreach(reason => throw Delivery.refusal(reason))
+  }
+
   private def sinkOf(nodes: Seq[SparkPlan]): Option[KafkaStreamingWrite] = nodes.collectFirst {
     case WriteToDataSourceV2Exec(write: MicroBatchWrite, _, _, _, _) => write.writeSupport
   }.collect { case kafka: KafkaStreamingWrite => kafka }

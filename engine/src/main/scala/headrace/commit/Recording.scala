@@ -34,8 +34,11 @@ private[headrace] trait Progress {
   def finish(offsets: Map[TopicPartition, Long]): Unit
 }
 
-/** Where the source and the sink of a task meet to record progress inside an epoch. */
-private[headrace] final class Recording(scope: TaskScope, progress: Progress, intervalMs: Long) {
+/** Where the source and the sink of a task meet to record progress inside an epoch.
+  *
+  * @param phaseMs how long after each full interval of the clock the task makes its cuts
+  */
+private[headrace] final class Recording(scope: TaskScope, progress: Progress, intervalMs: Long, phaseMs: Long) {
   import Recording._
 
   // The source's thread only.
@@ -47,12 +50,12 @@ private[headrace] final class Recording(scope: TaskScope, progress: Progress, in
   /** Called by the sink before each row. */
   def rowComes(): Unit = if (progress.hasCuts) scope.last.current.foreach(row => progress.passed(row.sequence))
 
-  /** Called by the source where it waits for records or hands one on: by the clock, ticks of all tasks fall together. */
+  /** Called by the source where it waits for records or hands one on. */
   def look(nowMs: Long, handedOn: Long): Unit = {
     // A clock that was set back would put off the next cut by as much.
     if (dueMs - nowMs > intervalMs) dueMs = nowMs
     if (nowMs >= dueMs && progress.isReady) {
-      dueMs = (nowMs / intervalMs + 1) * intervalMs
+      dueMs = ((nowMs - phaseMs) / intervalMs + 1) * intervalMs + phaseMs
       val now = Cut(handedOn, scope.sourceOffsets())
       if (now != last) progress.cut(now)
       last = now
@@ -71,7 +74,11 @@ private[headrace] final class Recording(scope: TaskScope, progress: Progress, in
   def finish(): Unit = progress.finish(scope.sourceOffsets())
 }
 
-private object Recording {
+private[headrace] object Recording {
+  /** Spreads the work of the brokers: no two of any number of tasks come close to each other. */
+  def spreadMs(intervalMs: Long, task: Int): Long = ((task * GoldenRatio) % 1 * intervalMs).toLong
+
+  private val GoldenRatio = 0.618034
   // A cut waits for rows that are on their way; polls this short happen only then.
   private val SoonMs = 3L
 }

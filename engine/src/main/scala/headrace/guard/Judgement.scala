@@ -5,6 +5,7 @@ import scala.collection.mutable.ListBuffer
 import scala.util.{Failure, Success, Try}
 
 import headrace.HeadraceException
+import headrace.commit.CommitRule
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
 import org.apache.spark.sql.catalyst.streaming.WriteToStreamStatement
@@ -47,6 +48,7 @@ private[guard] final class Judgement(session: SparkSession, start: WriteToStream
       }
     val path = planned.map { case (plan, _) => PlanCheck.streamingPath(plan) }
     path.foreach(nodes => findings ++= operators(nodes))
+    path.flatMap(_.headOption).foreach(plan => attempt(CommitRule.checkDelivery(plan, session.sparkContext)))
     Report.of(session, start, findings.toSeq, path, planned.flatMap(_._2))
   }
 

@@ -21,7 +21,8 @@ private[kafka] final class KafkaWriter(options: SinkOptions, schema: StructType,
 
   private def exactlyOnce(inside: ProgressPlan): Outlet = {
     val transactions = new Transactions(inside, options.producer, task.get)
-    record(inside, transactions, None, Some(transactions))
+    // All at the same moment: the oldest open transaction holds back the readers of all.
+    record(inside, transactions, None, Some(transactions), phaseMs = 0)
     transactions
   }
 
@@ -32,7 +33,8 @@ private[kafka] final class KafkaWriter(options: SinkOptions, schema: StructType,
         inside <- plan
       } {
         val progress = new TaskProgress(inside, options.producer, running, sending.fail(_))
-        record(inside, progress, Some(progress.generations), None)
+        record(
+          inside, progress, Some(progress.generations), None, Recording.spreadMs(inside.intervalMs, running.partitionId()))
       }
     catch {
       // Nobody closes a writer that was never there.
@@ -47,9 +49,10 @@ private[kafka] final class KafkaWriter(options: SinkOptions, schema: StructType,
       inside: ProgressPlan,
       progress: Progress,
       generations: Option[Generations],
-      outlet: Option[Outlet]): Unit = {
+      outlet: Option[Outlet],
+      phaseMs: Long): Unit = {
     val scope = TaskScope.of(task.get)
-    scope.record(new Recording(scope, progress, inside.intervalMs), generations, outlet)
+    scope.record(new Recording(scope, progress, inside.intervalMs, phaseMs), generations, outlet)
   }
 
   override def write(row: InternalRow): Unit = {
