@@ -79,9 +79,10 @@ class Measurement:
         writer.trigger(availableNow=True).start().awaitTermination()
         return time.monotonic() - began
 
-    def real_time(self, query: str, source: str, records: int) -> float | None:
+    def real_time(self, query: str, source: str, records: int, *, delivery: str = "at-least-once") -> float | None:
         """Returns how many seconds it took; none if it took too long. Each record has one result."""
         writer, sink = self._writer(query, source, {})
+        writer = writer.option("delivery", delivery)
         began = time.monotonic()
         running = writer.trigger(realTime="5 minutes").start()  # type: ignore[call-overload] # PySpark's types lack it
         try:

@@ -15,6 +15,8 @@ from tests.integration.streams import PATIENCE, run_micro_batches, start_real_ti
 if TYPE_CHECKING:
     from tests.integration.streams import Bench
 
+# The function has no hints: it takes any type.
+pytestmark = pytest.mark.filterwarnings("ignore:In Python 3.6")
 # One that fails is told as it is: to make it smaller would start two queries for each try.
 unhurried = settings(
     deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck), report_multiple_bugs=False

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
     from tests.integration.streams import Bench
 
+pytestmark = [
+    # Hints that have nothing to do with pandas or Arrow, and functions that say what they are without hints.
+    pytest.mark.filterwarnings("ignore:Cannot infer the eval type from type hints"),
+    pytest.mark.filterwarnings("ignore:In Python 3.6"),
+]
 # Workers cannot import this file.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 FIRST, MORE = [f"first {number}" for number in range(20)], [f"more {number}" for number in range(20)]
