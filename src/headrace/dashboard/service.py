@@ -29,7 +29,7 @@ class Dashboard:
         ask: What returns the engine's document.
     """
 
-    def __init__(self, address: Address, name: str, ask: Callable[[], str] | None = None) -> None:
+    def __init__(self, address: Address, name: str, ask: Callable[[], str | None] | None = None) -> None:
         self._address = address
         self._name = name
         self._ask = ask

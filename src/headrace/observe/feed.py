@@ -37,11 +37,11 @@ class Feed:
     """The engine's document, over and over, the same to all readers. While there is none, nobody is asked.
 
     Args:
-        ask: What returns the document; the engine of this process, unless something else is named.
+        ask: What returns the document, ``None`` if there is none; the engine of this process, unless it is named.
     """
 
-    def __init__(self, ask: Callable[[], str] | None = None) -> None:
-        self._ask = ask or gateway.observed
+    def __init__(self, ask: Callable[[], str | None] | None = None) -> None:
+        self._ask = ask or _observed
         self._changed = threading.Condition()
         self._last = Sight(number=0, document=None)
         self._pauses: list[float] = []
@@ -91,6 +91,12 @@ class Feed:
             return self._ask()
         except Exception:  # noqa: BLE001 the thread must go on, whatever the JVM says
             return None
+
+
+def _observed() -> str | None:
+    # The question alone would start a JVM where there is none.
+    is_there = gateway.is_application_running() and gateway.jvm_exit_code() is None
+    return gateway.observed() if is_there else None
 
 
 class Reader:

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-_FIRST_MS = 0.1
+_FIRST_MICROS = 100
 _STEPS_A_DOUBLING = 4
-_STEPS = 83
+_STEPS = 82
 
-BOUNDS_MS = tuple(round(_FIRST_MS * 2 ** (step / _STEPS_A_DOUBLING), 3) for step in range(_STEPS))
-"""From a tenth of a millisecond to more than two minutes, each a fifth above the one before."""
+BOUNDS_MS = tuple(round(_FIRST_MICROS * 2 ** (step / _STEPS_A_DOUBLING)) / 1000 for step in range(_STEPS))
+"""As in the engine's Ladder.scala: from a tenth of a millisecond to two minutes, each a fifth above the one before."""

@@ -59,14 +59,14 @@ def current_runs(snapshot: Snapshot) -> list[Query]:
     """Returns the last run of each query; an earlier one of the same query would count twice."""
     last: dict[str, Query] = {}
     for query in snapshot.queries:
-        before = last.get(query.id)
+        before = last.get(query.key)
         if before is None or (query.started_ms or 0) >= (before.started_ms or 0):
-            last[query.id] = query
+            last[query.key] = query
     return list(last.values())
 
 
 def _labels(query: Query) -> dict[str, str]:
-    return {"query": query.id, "name": query.name or ""}
+    return {"query": query.key, "name": query.name or ""}
 
 
 def _per_query(value: Callable[[Query], float | None]) -> Callable[[Snapshot], Iterator[Sample]]:
@@ -107,7 +107,7 @@ def _stage(value: Callable[[Stage], float | None]) -> Callable[[Snapshot], Itera
 def _worker(value: Callable[[Worker], float | None]) -> Callable[[Snapshot], Iterator[Sample]]:
     return _per_part(
         lambda query: query.python,
-        lambda worker: {"host": worker.host or "", "pid": str(worker.pid), "stage": _text(worker.stage)},
+        lambda worker: {"host": worker.host or "", "pid": _text(worker.pid), "stage": _text(worker.stage)},
         value,
     )
 

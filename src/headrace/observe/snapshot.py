@@ -174,7 +174,7 @@ class Worker:
         batch_p50: How long half of all batches take at most.
     """
 
-    pid: int
+    pid: int | None
     host: str | None
     executor: str | None
     functions: tuple[str, ...]
@@ -199,9 +199,9 @@ class Output:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Query:
-    """A run of a query."""
+    """A run of a query; its id is known once it has begun, and the same in each of its runs."""
 
-    id: str
+    id: str | None
     run: str
     name: str | None
     mode: str | None
@@ -227,7 +227,12 @@ class Query:
     @property
     def label(self) -> str:
         """Its name, or the beginning of its id."""
-        return self.name or self.id[:8]
+        return self.name or self.key[:8]
+
+    @property
+    def key(self) -> str:
+        """By which it is known: its id, or as long as it has none that of the run."""
+        return self.id or self.run
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
