@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     """Shows the view until q or Ctrl-C, or once."""
     from rich.console import Console  # noqa: PLC0415 most commands draw nothing
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False, emoji=False)
     view = _view(args.address)
     if args.once or not console.is_terminal or not sys.stdin.isatty():
         console.print(view)

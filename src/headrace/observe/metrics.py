@@ -66,7 +66,7 @@ def current_runs(snapshot: Snapshot) -> list[Query]:
 
 
 def _labels(query: Query) -> dict[str, str]:
-    return {"query": query.key, "name": query.name or ""}
+    return {"query": query.key, "name": query.label}
 
 
 def _per_query(value: Callable[[Query], float | None]) -> Callable[[Snapshot], Iterator[Sample]]:

@@ -29,7 +29,7 @@ _TENTHS_BELOW = 9.95
 
 def as_screen(snapshot: Snapshot, where: str) -> RenderableType:
     """Returns an application with all its queries."""
-    name = "no application yet" if snapshot.application is None else snapshot.application.name
+    name = "no application yet" if snapshot.application is None else plain(snapshot.application.name)
     head = Text.assemble((name, "bold"), f"  {where}")
     queries = sorted(current_runs(snapshot), key=lambda query: query.ended_ms is not None)
     return Group(head, *(_query(query) for query in queries), "" if queries else "  no query has been started yet\n")
@@ -42,7 +42,7 @@ def _query(query: Query) -> RenderableType:
         tables = ((query.stages, _stages), (query.partitions, _partitions), (query.python, _workers))
         rows += [table(query) for found, table in tables if found]
     if query.error is not None:
-        rows.append(Text(query.error.message, style="red"))
+        rows.append(Text(plain(query.error.message), style="red"))
     return Group(*rows)
 
 
@@ -50,7 +50,7 @@ def _title(query: Query) -> Text:
     facts = [query.mode, query.delivery, None if query.epoch is None else f"epoch {query.epoch.number}"]
     return Text.assemble(
         "\n  ",
-        (query.label, "bold"),
+        (plain(query.label), "bold"),
         "  ",
         (query.state, _STYLES.get(query.state, "")),
         "  ",
@@ -109,7 +109,7 @@ def _stages(query: Query) -> Table:
     for stage in query.stages:
         times = stage.processing
         table.add_row(
-            stage.name,
+            plain(stage.name),
             duration(None if times is None else times.p50),
             duration(None if times is None else times.p99),
             number(stage.rows_out),
@@ -124,7 +124,7 @@ def _partitions(query: Query) -> Table:
     table = _table("slowest partitions", "p99", "records/s", "lag", "executor")
     slowest = sorted(query.partitions, key=lambda each: (each.p99 or 0, each.lag_records or 0), reverse=True)
     for each in slowest[:_SHOWN]:
-        place = f"{each.topic}-{each.partition}"
+        place = plain(f"{each.topic}-{each.partition}")
         table.add_row(place, duration(each.p99), number(each.rate), number(each.lag_records), each.executor or NONE)
     return table
 
@@ -134,7 +134,7 @@ def _workers(query: Query) -> Table:
     busiest = sorted(query.python, key=lambda each: each.busy or 0, reverse=True)
     for each in busiest[:_SHOWN]:
         alive = NONE if each.alive is None else "yes" if each.alive else "no"
-        name = f"{each.pid or NONE} {', '.join(each.functions)}"
+        name = plain(f"{each.pid or NONE} {', '.join(each.functions)}")
         table.add_row(
             name, percent(each.busy), duration(each.batch_p50), number(each.rows), number(each.memory_mb), alive
         )
@@ -148,6 +148,11 @@ def _table(first: str, *others: str) -> Table:
     for name in others:
         table.add_column(name, justify="right", no_wrap=True)
     return table
+
+
+def plain(text: str) -> str:
+    """Returns text of somebody else's so that it cannot command the terminal."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def duration(ms: float | None) -> str:

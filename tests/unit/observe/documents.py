@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import random
+from bisect import bisect_left
 from typing import Any
 
 from headrace.observe.ladder import BOUNDS_MS
@@ -25,11 +27,12 @@ def buckets(count: int, median_ms: float, spread: float = 0.35, seed: int = 0) -
     counts: dict[int, int] = {}
     for _ in range(count):
         value = median_ms * math.exp(chance.gauss(0, spread)) * (4 if chance.random() < 0.01 else 1)
-        place = next((number for number, bound in enumerate(BOUNDS_MS) if value <= bound), len(BOUNDS_MS))
+        place = bisect_left(BOUNDS_MS, value)
         counts[place] = counts.get(place, 0) + 1
     return [[BOUNDS_MS[place] if place < len(BOUNDS_MS) else None, counts[place]] for place in sorted(counts)]
 
 
+@functools.cache
 def quantiles(median_ms: float, count: int = 500, seed: int = 0) -> dict[str, Any]:
     """Percentiles with the buckets they belong to."""
     return {
@@ -151,6 +154,7 @@ def query(now_ms: int = NOW_MS, **changes: Any) -> dict[str, Any]:  # noqa: ANN4
     return {**made, **changes}
 
 
+@functools.cache
 def one_second(time_ms: int) -> dict[str, Any]:
     """A second of the heat map: always the same for the same second, and slower at each boundary."""
     second = time_ms // 1000
