@@ -34,7 +34,7 @@ def test_the_demos_dashboard_shows_its_query_in_real_time(shown: Shown, tmp_path
     picture = Path(os.environ.get(VARIABLE, tmp_path / "dashboard.png"))
     command = [sys.executable, str(DEMO), "--warmup", "130", "--seconds", "30", "--epoch", "30"]
     with psutil.Popen(command, stdout=subprocess.DEVNULL) as demo:
-        address = eventually(lambda: real_time_address(demo), PATIENCE)
+        address = eventually(lambda: real_time_address(demo), PATIENCE) or ""
         shown.page.set_viewport_size({"width": 1360, "height": 1000})
         shown.open(address)
         shown.await_text("#state", "running")

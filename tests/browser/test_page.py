@@ -74,7 +74,7 @@ class TestARunningQuery:
     def test_it_keeps_the_rules_of_an_accessible_page(self, page: Page) -> None:
         """Landmarks, one heading of the first order, and a name for all that can be operated."""
         for role in ("banner", "main", "navigation", "status"):
-            expect(page.get_by_role(role)).to_have_count(1)  # type: ignore[arg-type] # one of the names that it knows
+            expect(page.get_by_role(role)).to_have_count(1)
         assert page.locator("h1").count() == 1
         nameless = page.evaluate(
             """() => [...document.querySelectorAll("a, button, select, [tabindex]:not([tabindex='-1'])")]
