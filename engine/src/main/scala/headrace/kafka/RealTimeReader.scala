@@ -49,12 +49,16 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
       consumer.foreach(_.close())
       throw e
   }
+  cursors.foreach(cursor => cursor.meter = scope.meter.map(_.reading(cursor.partition)).orNull)
   scope.sourceKnows(() => cursors.exists(_.hasRecord), () => cursors.map(cursor => cursor.partition -> cursor.next).toMap)
 
   override def nextWithTimeout(nowMs: JLong, timeoutMs: JLong): RecordStatus = {
-    if (endMs == 0) endMs = LateStart.endMs(nowMs, timeoutMs)
+    if (endMs == 0) {
+      endMs = LateStart.endMs(nowMs, timeoutMs)
+      scope.meter.foreach(_.sourceIsReady())
+    }
     recording.foreach(_.look(nowMs, handedOn))
-    if (nowMs >= endMs || EpochSignal.ended(group.run, group.epoch)) NoRecord
+    if (nowMs >= endMs || EpochSignal.ended(group.run, group.epoch)) noRecord()
     else {
       val cursor = nextCursor()
       if (cursor != null) handOn(cursor) else waitForRecord(endMs - nowMs)
@@ -72,7 +76,7 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
       if (cursor == null) recording.foreach(_.look(System.currentTimeMillis(), handedOn))
       leftMs = (deadline - System.nanoTime()) / 1000000L
     }
-    if (cursor == null) NoRecord else handOn(cursor)
+    if (cursor == null) noRecord() else handOn(cursor)
   }
 
   /** A stopped query interrupts its tasks. Ending the epoch quietly is enough then: Spark discards what a killed task
@@ -109,9 +113,14 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
   private def handOn(cursor: PartitionCursor): RecordStatus = {
     val record = cursor.take()
     handedOn += 1
-    trail.set(new Position(record, cursor.arrivedMs, cursor.arrivedNanos, handedOn))
+    trail.set(cursor.origin(record, handedOn))
     row = toRow(record, cursor.topic)
     HasRecord
+  }
+
+  private def noRecord(): RecordStatus = {
+    scope.meter.foreach(_.sourceHasEnded())
+    NoRecord
   }
 
   override def get(): InternalRow = row
@@ -125,7 +134,8 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
     TaskEnd(
       cursors.iterator.map(cursor => cursor.partition -> cursor.next).toMap,
       executor.blockManager.blockManagerId.host,
-      executor.executorId)
+      executor.executorId,
+      scope.meter.map(_.all()))
   }
 
   /** A consumer that threw may be in any state; it is closed instead of kept. */
