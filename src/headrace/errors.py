@@ -325,12 +325,12 @@ class ExtraMissingError(HeadraceError):
     condition = "EXTRA_MISSING"
     template = (
         "`headrace {command}` needs packages that are not installed: {packages}. Nothing was started. "
-        "Run `pip install 'headrace[{command}]'`."
+        "Run `pip install 'headrace[{extra}]'`."
     )
 
-    def __init__(self, command: str, packages: str) -> None:
-        """Names the command, which is also the name of the extra, and the packages."""
-        super().__init__(command=command, packages=packages)
+    def __init__(self, command: str, packages: str, extra: str | None = None) -> None:
+        """Names the command, the packages, and the extra that has them, which is called as the command if none is."""
+        super().__init__(command=command, packages=packages, extra=extra or command)
 
 
 class BenchmarksMissingError(HeadraceError):

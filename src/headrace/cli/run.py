@@ -33,6 +33,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "free); :PORT for this machine alone; elsewhere it wants a token, which is part of the address it prints",
     )
     shown.add_argument("--no-dashboard", action="store_true", help="serve none")
+    parser.add_argument(
+        "--otel",
+        metavar="URL",
+        help="send metrics to an OpenTelemetry collector, such as http://localhost:4318/v1/metrics (needs "
+        "headrace[otel])",
+    )
     supervised = parser.add_argument_group("to keep it running")
     supervised.add_argument(
         "--supervise",
@@ -71,17 +77,18 @@ def run(args: argparse.Namespace) -> int:
     elif args.health is not None:
         args.usage_error("--health needs --supervise")
     else:
-        run_script(args.script[0], args.script[1:], conf=conf, catch_up=args.catch_up, companion=_dashboard(args))
+        run_script(args.script[0], args.script[1:], conf=conf, catch_up=args.catch_up, companion=_companion(args))
     return 0
 
 
-def _dashboard(args: argparse.Namespace) -> Companion | None:
-    if args.no_dashboard:
+def _companion(args: argparse.Namespace) -> Companion | None:
+    if args.no_dashboard and args.otel is None:
         return None
     from headrace.dashboard.address import Address  # noqa: PLC0415
     from headrace.dashboard.service import Companion  # noqa: PLC0415
 
-    return Companion(Address() if args.dashboard is None else Address.parse(args.dashboard), args.script[0])
+    address = Address() if args.dashboard is None else Address.parse(args.dashboard)
+    return Companion(args.script[0], None if args.no_dashboard else address, args.otel)
 
 
 def _supervise(args: argparse.Namespace, conf: dict[str, str]) -> int:
@@ -99,10 +106,11 @@ def _dashboard_options(args: argparse.Namespace) -> list[str]:
     """Makes every run serve the same address, and want the same token: an open page then finds the next run."""
     from headrace.dashboard.address import TOKEN_VARIABLE, Address  # noqa: PLC0415
 
+    otel = [] if args.otel is None else ["--otel", args.otel]
     if args.no_dashboard:
-        return ["--no-dashboard"]
+        return ["--no-dashboard", *otel]
     address = Address() if args.dashboard is None else Address.parse(args.dashboard)
     token = address.token()
     if token is not None:
         os.environ[TOKEN_VARIABLE] = token
-    return ["--dashboard", address.fixed()]
+    return ["--dashboard", address.fixed(), *otel]

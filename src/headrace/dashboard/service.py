@@ -17,7 +17,7 @@ from headrace.observe.feed import Feed
 from headrace.run.saying import say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from headrace.observe.otel import Sender
 
 
 class Dashboard:
@@ -26,13 +26,13 @@ class Dashboard:
     Args:
         address: Where it listens.
         name: What its application is called.
-        ask: What returns the engine's document.
+        feed: What it shows.
     """
 
-    def __init__(self, address: Address, name: str, ask: Callable[[], str | None] | None = None) -> None:
+    def __init__(self, address: Address, name: str, feed: Feed) -> None:
         self._address = address
         self._name = name
-        self._ask = ask
+        self._feed = feed
         self._running = contextlib.ExitStack()
         self.url = ""
         """What to type into a browser, once it is open."""
@@ -60,26 +60,42 @@ class Dashboard:
         self._running.close()
 
     def _listen(self, token: str | None) -> Server:
-        feed = Feed(self._ask)
         reason: OSError | None = None
         for port in self._address.ports:
             try:
-                return Server((self._address.host, port), feed, token)
+                return Server((self._address.host, port), self._feed, token)
             except OSError as error:
                 reason = error
         raise DashboardAddressError(address=f"{self._address.host}:{self._address.port}", reason=reason)
 
 
 class Companion:
-    """The dashboard of an application that `headrace run` runs: begins when Spark does, and says where it is."""
+    """What shows an application that `headrace run` runs to others: begins when Spark does, and says where it is.
 
-    def __init__(self, address: Address, script: str) -> None:
-        self._dashboard = Dashboard(address, Path(script).name)
+    Args:
+        script: What the application is called.
+        address: Where its dashboard is; ``None`` for none.
+        otel: Where an OpenTelemetry collector takes its metrics, if one does.
+
+    Raises:
+        ExtraMissingError: What speaks with collectors is not installed.
+    """
+
+    def __init__(self, script: str, address: Address | None, otel: str | None = None) -> None:
+        feed = Feed()
+        self._dashboard = None if address is None else Dashboard(address, Path(script).name, feed)
+        self._sender = None if otel is None else _sender(otel, feed)
+        self._has_begun = False
 
     def start(self) -> None:
         """Begins, or says why not: an application is worth more than the view of it."""
-        if self._dashboard.url:
+        if self._has_begun:
             # The script has stopped its first context and made another one.
+            return
+        self._has_begun = True
+        if self._sender is not None:
+            self._sender.start()
+        if self._dashboard is None:
             return
         try:
             self._dashboard.open()
@@ -90,7 +106,16 @@ class Companion:
 
     def stop(self) -> None:
         """Ends."""
-        self._dashboard.close()
+        if self._sender is not None:
+            self._sender.stop()
+        if self._dashboard is not None:
+            self._dashboard.close()
+
+
+def _sender(url: str, feed: Feed) -> Sender:
+    from headrace.observe.otel import Sender  # noqa: PLC0415 few have it installed
+
+    return Sender(url, feed)
 
 
 def serve_dashboard(address: str = ":0") -> str:
@@ -111,6 +136,6 @@ def serve_dashboard(address: str = ":0") -> str:
         >>> print(headrace.serve_dashboard())  # doctest: +SKIP
         http://127.0.0.1:43211/
     """
-    dashboard = Dashboard(Address.parse(address), Path(sys.argv[0]).name or f"process {os.getpid()}")
+    dashboard = Dashboard(Address.parse(address), Path(sys.argv[0]).name or f"process {os.getpid()}", Feed())
     dashboard.open()
     return dashboard.url

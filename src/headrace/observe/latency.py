@@ -62,6 +62,9 @@ class Latency:
     creation: str | None
 
 
+_NOTHING = LatencyParts(end_to_end=None, queueing=None, processing=None, delivery=None, by_timers=0)
+
+
 def latency(query: StreamingQuery) -> Latency:
     """Returns how fast a query is: measured inside its tasks, record by record, and known at once.
 
@@ -81,6 +84,9 @@ def latency(query: StreamingQuery) -> Latency:
         if each.run == run and each.latency is not None:
             spans = each.latency
             return Latency(recent=_parts(spans.recent), total=_parts(spans.total), creation=each.creation)
+    if query.isActive and gateway.has_engine():
+        # It has only just been started.
+        return Latency(recent=_NOTHING, total=_NOTHING, creation=None)
     raise QueryUnknownError(query.name or query.id)
 
 

@@ -32,10 +32,17 @@ class Kind(Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sample:
-    """A value and what it is of; a histogram has its quantiles instead of a number."""
+    """A value and what it is of.
+
+    Attributes:
+        labels: What it is of.
+        value: A histogram has its quantiles instead of a number.
+        since_ms: When what is counted began.
+    """
 
     labels: Mapping[str, str]
     value: float | Quantiles
+    since_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +81,7 @@ def _per_query(value: Callable[[Query], float | None]) -> Callable[[Snapshot], I
         for query in current_runs(snapshot):
             found = value(query)
             if found is not None:
-                yield Sample(labels=_labels(query), value=found)
+                yield Sample(labels=_labels(query), value=found, since_ms=query.started_ms)
 
     return samples
 
@@ -148,7 +155,8 @@ def _latency(snapshot: Snapshot) -> Iterator[Sample]:
         }
         for part, quantiles in found.items():
             if quantiles is not None:
-                yield Sample(labels={**_labels(query), "part": part}, value=quantiles)
+                labels = {**_labels(query), "part": part}
+                yield Sample(labels=labels, value=quantiles, since_ms=query.started_ms)
 
 
 def _stage_times(snapshot: Snapshot) -> Iterator[Sample]:

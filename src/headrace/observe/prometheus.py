@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import itertools
-from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from headrace.observe.ladder import BOUNDS_MS
+from headrace.observe.ladder import BOUNDS_MS, on_ladder
 from headrace.observe.metrics import METRICS, Kind, Metric, Sample
 from headrace.observe.snapshot import Quantiles
 
@@ -48,20 +47,12 @@ def _lines(metric: Metric, sample: Sample) -> Iterator[str]:
         yield f"{metric.name}{_SUFFIX[metric.kind]}{_labels(sample.labels)} {_number(sample.value)}"
         return
     # All buckets, also the empty ones: one that only appears with its first record has no increase to be seen.
-    below = list(itertools.accumulate(_counts(sample.value)))
+    below = list(itertools.accumulate(on_ladder(sample.value)))
     for bound, count in zip((*BOUNDS_MS, None), below, strict=True):
         edge = "+Inf" if bound is None else _number(bound / 1000)
         yield f"{metric.name}_bucket{_labels({**sample.labels, 'le': edge})} {count}"
     yield f"{metric.name}_count{_labels(sample.labels)} {below[-1]}"
     yield f"{metric.name}_sum{_labels(sample.labels)} {_number(sample.value.mean * sample.value.count / 1000)}"
-
-
-def _counts(quantiles: Quantiles) -> list[int]:
-    """Puts the engine's buckets on the whole ladder; what lies beyond its last bound comes last."""
-    counts = [0] * (len(BOUNDS_MS) + 1)
-    for bound, count in quantiles.buckets:
-        counts[len(BOUNDS_MS) if bound is None else bisect_left(BOUNDS_MS, bound)] += count
-    return counts
 
 
 def _labels(labels: Mapping[str, str]) -> str:

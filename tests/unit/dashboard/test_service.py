@@ -14,6 +14,7 @@ from headrace.dashboard.address import TOKEN_VARIABLE, Address, as_url
 from headrace.dashboard.registry import running_applications
 from headrace.dashboard.service import Companion, Dashboard
 from headrace.errors import DashboardAddressError
+from headrace.observe.feed import Feed
 from tests.unit.observe.documents import document
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def dashboard() -> Iterator[Dashboard]:
     """One that is open."""
-    made = Dashboard(Address(port=0), "app.py", document)
+    made = Dashboard(Address(port=0), "app.py", Feed(document))
     made.open()
     yield made
     made.close()
@@ -68,7 +69,7 @@ class TestAddress:
 
 class TestDashboard:
     def test_it_is_found_while_it_is_open_and_only_by_its_owner(self, cache: Path) -> None:
-        made = Dashboard(Address(port=0), "app.py", document)
+        made = Dashboard(Address(port=0), "app.py", Feed(document))
         made.open()
         (found,) = running_applications()
         assert (found.name, found.url) == ("app.py", made.url)
@@ -87,7 +88,7 @@ class TestDashboard:
 
     def test_an_address_that_is_taken_is_a_warning_and_not_the_end(self, capsys: pytest.CaptureFixture[str]) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
-            companion = Companion(Address(port=taken.getsockname()[1]), "app.py")
+            companion = Companion("app.py", Address(port=taken.getsockname()[1]))
             companion.start()
             companion.stop()
         assert "headrace: no dashboard: [DASHBOARD_ADDRESS]" in capsys.readouterr().err
@@ -95,7 +96,7 @@ class TestDashboard:
     def test_a_second_spark_of_an_application_shows_on_the_same_dashboard(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        companion = Companion(Address(port=0), "app.py")
+        companion = Companion("app.py", Address(port=0))
         companion.start()
         companion.start()
         assert capsys.readouterr().err.count("headrace: dashboard at http://127.0.0.1:") == 1
