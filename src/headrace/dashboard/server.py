@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 from headrace.dashboard.access import Access
-from headrace.observe import prometheus
 from headrace.observe.feed import EVERY_S
-from headrace.observe.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from headrace.observe.feed import Feed
@@ -135,8 +133,15 @@ class _Handler(BaseHTTPRequestHandler):
         elif path == SNAPSHOT:
             self._send(HTTPStatus.OK, "application/json", sight.document.encode())
         else:
-            text = prometheus.as_text(Snapshot.read(sight.document)).encode()
-            self._send(HTTPStatus.OK, prometheus.CONTENT_TYPE, text)
+            self._send_metrics(sight.document)
+
+    def _send_metrics(self, document: str) -> None:
+        # Imported here: every application starts a server, and few are asked for metrics.
+        from headrace.observe import prometheus  # noqa: PLC0415
+        from headrace.observe.snapshot import Snapshot  # noqa: PLC0415
+
+        text = prometheus.as_text(Snapshot.read(document))
+        self._send(HTTPStatus.OK, prometheus.CONTENT_TYPE, text.encode())
 
     def _stream(self, pause_s: float) -> None:
         if not self.server.streams.acquire(blocking=False):
