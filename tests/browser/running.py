@@ -89,4 +89,6 @@ class Running:
         for each in left:
             if each.is_running():
                 each.send_signal(signal.SIGKILL)
+        assert self.process.stdin is not None
+        self.process.stdin.close()
         self.process.wait()
