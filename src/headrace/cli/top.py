@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import select
 import sys
 import termios
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 NAME = "top"
 
 _EVERY_S = 1.0
+_KEYS = 64
+"""More than anybody types in a second."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -116,7 +119,9 @@ def _is_told_to_end() -> bool:
     due = time.monotonic() + _EVERY_S
     while (left := due - time.monotonic()) > 0:
         ready, _, _ = select.select([sys.stdin], [], [], left)
-        # Nothing to read is the end of the input: the terminal is gone.
-        if ready and sys.stdin.read(1) in ("q", "Q", ""):
-            return True
+        if ready:
+            keys = os.read(sys.stdin.fileno(), _KEYS)
+            # Nothing to read is the end of the input: the terminal is gone.
+            if not keys or b"q" in keys.lower():
+                return True
     return False
