@@ -248,6 +248,12 @@ SETTINGS = (
         ),
     ),
     Setting(
+        key="spark.headrace.observe",
+        value="true",
+        kind=Kind.PREFERENCE,
+        reason="the latency of every record is measured in the tasks; false leaves it unmeasured",
+    ),
+    Setting(
         key="spark.headrace.realtime.epoch",
         value="10m",
         kind=Kind.PREFERENCE,

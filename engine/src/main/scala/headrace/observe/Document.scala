@@ -49,7 +49,7 @@ private[observe] object Document {
     if (isOver) node.putNull("lag") else lag(node, run, nowMs)
     partitions(node.putArray("partitions"), run, nowMs)
     StageNodes.add(node.putArray("stages"), run, nowMs)
-    workers(node.putArray("python"), run, nowMs)
+    WorkerNodes.add(node.putArray("python"), run, nowMs)
     val tail = node.putArray("tail")
     run.tail.foreach(record =>
       tail.addObject().put("time_ms", record.timeMs).put("topic", record.topic).put("key", record.key).put("value", record.value))
@@ -156,32 +156,6 @@ private[observe] object Document {
       node.put("lag_records", news.lag.map(long).orNull)
       node.put("p99", if (sum.getTotalCount == 0) null else double(sum.getValueAtPercentile(99.0) / 1000.0))
       node.put("count", run.countOf(news)).put("host", state.told.host).put("executor", state.told.executor)
-    }
-  }
-
-  private def workers(list: ArrayNode, run: Run, nowMs: Long): Unit = if (run.endedMs.isEmpty) {
-    val byTask = run.recently(nowMs).map(_.told).groupBy(_.news.id.attempt)
-    byTask.toSeq.sortBy(_._1).foreach { case (_, told) =>
-      val (first, last) = (told.head, told.last)
-      if (run.epoch.exists(_.number == last.news.id.epoch)) last.news.workers.zipWithIndex.foreach { case (worker, at) =>
-        val spentNanos = (last.timeMs - first.timeMs) * 1000000.0
-        val before = first.news.workers.lift(at).fold(0L)(_.busyNanos)
-        val batches = Measure.histogram()
-        told.flatMap(_.news.workers.lift(at)).foreach(_.batches.addTo(batches))
-        val node = list.addObject()
-        node.put("pid", worker.pid.map(long).orNull).put("host", last.host).put("executor", last.executor)
-        val functions = node.putArray("functions")
-        worker.functions.foreach(functions.add(_))
-        node.put("stage", StageNodes.of(run, last.news.id).map(Int.box).orNull).put("task", last.news.id.task)
-        node.put("rows", worker.rows)
-        node.put("busy", if (spentNanos <= 0) null else double(math.min(1.0, (worker.busyNanos - before) / spentNanos)))
-        node.put("batch_p50", if (batches.getTotalCount == 0) null else double(batches.getValueAtPercentile(50.0) / 1000.0))
-        node.put("memory_mb", worker.memoryBytes.map(bytes => double(bytes / 1048576.0)).orNull)
-        worker.alive match {
-          case Some(alive) => node.put("alive", alive)
-          case None => node.putNull("alive")
-        }
-      }
     }
   }
 

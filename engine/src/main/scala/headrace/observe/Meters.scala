@@ -12,9 +12,14 @@ import org.apache.spark.{SparkEnv, TaskContext}
 private[headrace] object Meters {
   private val running = new ConcurrentHashMap[Long, TaskMeter]()
   private val ended = new ConcurrentLinkedQueue[TaskMeter]()
+  private val Setting = "spark.headrace.observe"
+
+  /** Whether records are measured in this application. */
+  def areOn: Boolean = SparkEnv.get.conf.getBoolean(Setting, defaultValue = true)
 
   /** The meter of a task, if it belongs to a streaming query. It goes away with the task, and nothing of it is lost. */
   def of(task: TaskContext): Option[TaskMeter] = for {
+    _ <- Option.when(areOn)(())
     run <- Option(task.getLocalProperty(EpochPlanner.RunProperty))
     epoch <- Option(task.getLocalProperty(EpochPlanner.EpochProperty)).flatMap(_.toLongOption)
   } yield running.computeIfAbsent(

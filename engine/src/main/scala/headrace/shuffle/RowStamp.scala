@@ -2,7 +2,7 @@
 package headrace.shuffle
 
 import headrace.TaskScope
-import headrace.observe.{Clock, Origin}
+import headrace.observe.{Clock, Meters, Origin}
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
@@ -17,6 +17,11 @@ private object RowStamp {
   // In the place of the time of reading; neither can be one.
   val Untold: Long = Long.MinValue
   val Timer: Long = Long.MinValue + 1
+}
+
+object RowStamps {
+  /** Whether rows get stamps; the same in all of an application. */
+  def areOn: Boolean = Meters.areOn
 }
 
 /** Puts stamps on the rows that leave a task, in one buffer for all of them: a row is good until the next one. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.apache.spark.headrace
 
-import _root_.headrace.shuffle.{StampedIn, StampedOut}
+import _root_.headrace.shuffle.{RowStamps, StampedIn, StampedOut}
 import org.apache.spark.TaskContext
 import org.apache.spark.scheduler.MapStatus
 import org.apache.spark.shuffle.{BaseShuffleHandle, ShuffleHandle, ShuffleReadMetricsReporter, ShuffleReader, ShuffleWriteMetricsReporter, ShuffleWriter}
@@ -22,7 +22,7 @@ private[spark] final class StampedShuffle extends StreamingShuffleManager {
       context: TaskContext,
       metrics: ShuffleWriteMetricsReporter): ShuffleWriter[K, V] = {
     val spark = super.getWriter[K, V](handle, mapId, context, metrics)
-    if (isOfRows(handle)) new StampingWriter(spark, new StampedOut(context)) else spark
+    if (isStamped(handle)) new StampingWriter(spark, new StampedOut(context)) else spark
   }
 
   override def getReader[K, C](
@@ -35,11 +35,12 @@ private[spark] final class StampedShuffle extends StreamingShuffleManager {
       metrics: ShuffleReadMetricsReporter): ShuffleReader[K, C] = {
     val spark =
       super.getReader[K, C](handle, startMapIndex, endMapIndex, startPartition, endPartition, context, metrics)
-    if (isOfRows(handle)) () => new StampedRows(spark.read(), new StampedIn(context)) else spark
+    if (isStamped(handle)) () => new StampedRows(spark.read(), new StampedIn(context)) else spark
   }
 
-  private def isOfRows(handle: ShuffleHandle): Boolean = handle match {
-    case base: BaseShuffleHandle[_, _, _] => base.dependency.serializer.isInstanceOf[UnsafeRowSerializer]
+  private def isStamped(handle: ShuffleHandle): Boolean = handle match {
+    case base: BaseShuffleHandle[_, _, _] =>
+      RowStamps.areOn && base.dependency.serializer.isInstanceOf[UnsafeRowSerializer]
     case _ => false
   }
 }
