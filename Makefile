@@ -7,10 +7,10 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo bench soak lock clean
+.PHONY: help setup check test browser screenshot demo bench soak lock clean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(INSTALLED) ## make .venv, install the pinned tools, compile the engine
 	@$(BIN)/python engine/build.py --tests
@@ -34,8 +34,15 @@ check: setup ## lint, types, layers and unit tests; under two minutes
 ARCHIVE := $(CURDIR)/build/spark-classes.jsa
 QUICK_JVM := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:SharedArchiveFile=$(ARCHIVE) -Xlog:disable
 
-test: check $(ARCHIVE) ## everything in tests/, against a real Spark and a real Kafka
+test: check $(ARCHIVE) browser ## everything in tests/, against a real Spark and a real Kafka
 	JAVA_TOOL_OPTIONS="$(QUICK_JVM)" $(BIN)/pytest tests --ignore=tests/unit --numprocesses=2 --dist=loadfile --no-loadscope-reorder
+
+# Only the tests of the dashboard need one: whoever just uses Headrace does not.
+browser: $(INSTALLED)
+	@$(BIN)/python tests/chromium.py
+
+screenshot: setup browser ## draw docs/images/dashboard.png anew, from the demo as it runs; about five minutes
+	HEADRACE_SCREENSHOT=$(CURDIR)/docs/images/dashboard.png $(BIN)/pytest tests/browser/test_demo_dashboard.py -m soak
 
 $(ARCHIVE): $(INSTALLED) tests/class_archive.py
 	@$(BIN)/python tests/class_archive.py $@
@@ -43,7 +50,7 @@ $(ARCHIVE): $(INSTALLED) tests/class_archive.py
 demo: setup ## card fraud, first in micro-batch, then in real-time mode (ARGS="--seconds 60")
 	@$(BIN)/python examples/demo $(ARGS)
 
-soak: setup $(ARCHIVE) ## harm applications at random, and count (ARGS="--kills 100"); then the tests that take too long
+soak: setup $(ARCHIVE) browser ## harm applications at random, and count (ARGS="--kills 100"); then the tests that take too long
 	JAVA_TOOL_OPTIONS="$(QUICK_JVM)" $(BIN)/python -m tests.failure.soak $(ARGS)
 	JAVA_TOOL_OPTIONS="$(QUICK_JVM)" $(BIN)/pytest tests -m soak
 

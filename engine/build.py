@@ -25,8 +25,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))  # The build backend loads this file where headrace is not installed yet.
 
 from headrace import __version__  # noqa: E402
-from headrace.engine.ivy import LOCKS, resolve, spark_jars_folder  # noqa: E402
-from headrace.engine.jars import ENGINE_JAR, Stamp, read_stamp  # noqa: E402
+from headrace.engine.ivy import LOCKS, spark_jars_folder  # noqa: E402
+from headrace.engine.jars import ENGINE_JAR, LIBRARIES, Stamp, library_jars, read_stamp  # noqa: E402
 from headrace.engine.java import find_java  # noqa: E402
 from headrace.errors import HeadraceError  # noqa: E402
 
@@ -104,7 +104,8 @@ def build(module: Module) -> int:
 def fresh_stamp(module: Module, spark_version: str) -> Stamp:
     """Computes the stamp that a jar of these very sources for that Spark must carry."""
     digest = hashlib.sha256(repr((__version__, spark_version, SCALAC_OPTIONS)).encode())
-    digest.update((LOCKS / "kafka-clients.lock").read_bytes())
+    for library in LIBRARIES:
+        digest.update((LOCKS / f"{library}.lock").read_bytes())
     sources = {path.relative_to(module.sources).as_posix(): path for path in module.sources.glob("scala/**/*.scala")}
     for name, path in sorted((sources | module.files()).items()):
         digest.update(f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
@@ -129,7 +130,7 @@ def compile_scala(module: Module, classes: Path) -> int:
     """Compiles the module's Scala into a folder; returns scalac's exit code."""
     spark = spark_jars_folder()
     compiler = [str(next(spark.glob(f"scala-{part}-2.13.*.jar"))) for part in ("compiler", "library", "reflect")]
-    class_path = [f"{spark}/*", *map(str, resolve("kafka-clients")), *map(str, module.needs)]
+    class_path = [f"{spark}/*", *map(str, library_jars()), *map(str, module.needs)]
     # A compiler's run is too short for the JVM's second compiler: with it, ours takes more than twice the CPU time.
     jvm = ("-Xss8m", "-Xmx1g", "-XX:TieredStopAtLevel=1")
     command = [str(find_java()), *jvm, "-cp", os.pathsep.join(compiler), "scala.tools.nsc.Main"]

@@ -16,6 +16,7 @@ KAFKA = "4.3.0"
 # libraries, all of which Spark carries already.
 BUNDLES = {
     "kafka-clients": ([("org.apache.kafka", "kafka-clients", KAFKA)], False),
+    "hdr-histogram": ([("org.hdrhistogram", "HdrHistogram", "2.2.2")], False),
     "kafka-broker": (
         [
             ("org.apache.kafka", "kafka_2.13", KAFKA),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 LONGEST_FIRST = (
     "test_cluster",
+    "test_live",
     "test_supervise",
     "test_demo",
     "test_endurance",

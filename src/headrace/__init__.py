@@ -14,7 +14,9 @@ from headrace.errors import HeadraceError
 
 if TYPE_CHECKING:
     from headrace.advise.check import check
+    from headrace.dashboard.service import serve_dashboard
     from headrace.engine.session import configure, session
+    from headrace.observe.latency import latency
     from headrace.run.catch_up import catch_up
     from headrace.run.drain import drain
     from headrace.run.restarts import Restarts
@@ -28,6 +30,8 @@ __all__ = [
     "check",
     "configure",
     "drain",
+    "latency",
+    "serve_dashboard",
     "session",
     "supervise",
 ]
@@ -40,6 +44,8 @@ _HOMES = {
     "check": "headrace.advise.check",
     "configure": "headrace.engine.session",
     "drain": "headrace.run.drain",
+    "latency": "headrace.observe.latency",
+    "serve_dashboard": "headrace.dashboard.service",
     "session": "headrace.engine.session",
     "supervise": "headrace.run.supervise",
 }

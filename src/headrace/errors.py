@@ -16,6 +16,10 @@
     ├── DrainTimeoutError            a query could not be drained in time
     ├── GaveUpError                  what failed was not started again
     ├── HealthAddressError           nobody can listen where health was to be told
+    ├── QueryUnknownError            nothing was measured of a query
+    ├── NothingRunsError             no application with a dashboard runs
+    ├── NotAnsweringError            an application does not answer
+    ├── DashboardAddressError        an address for a dashboard makes no sense
     ├── CheckpointMissingError       a query without a checkpoint cannot catch up
     ├── JavaMissingError             no usable Java
     ├── ExtraMissingError            a command needs packages that are not installed
@@ -230,6 +234,63 @@ class HealthAddressError(HeadraceError):
         super().__init__(address=address, reason=reason)
 
 
+class QueryUnknownError(HeadraceError):
+    """Nothing was measured of a query."""
+
+    condition = "QUERY_UNKNOWN"
+    template = (
+        "The engine has no measurements of the query {query}; the query itself is untouched. Only queries of a session "
+        "with the engine are measured, and of those that have ended the last twenty are remembered. Create the session "
+        "with headrace.session(), or start the script with `headrace run`."
+    )
+
+    def __init__(self, query: str) -> None:
+        """Names the query."""
+        super().__init__(query=query)
+
+
+class NothingRunsError(HeadraceError):
+    """No application with a dashboard runs."""
+
+    condition = "NOTHING_RUNS"
+    template = (
+        "No application with a dashboard runs on this machine for this user. Start one with `headrace run APP.py`, or "
+        "name the address that one on another machine has printed: `headrace top HOST:PORT`."
+    )
+
+    def __init__(self) -> None:
+        """Needs no parameters."""
+        super().__init__()
+
+
+class NotAnsweringError(HeadraceError):
+    """An application does not answer."""
+
+    condition = "NOT_ANSWERING"
+    template = (
+        "The application at {address} does not answer: {reason}. Check the address: `headrace run` prints it, with "
+        "the token that other machines need."
+    )
+
+    def __init__(self, *, address: str, reason: object) -> None:
+        """Names the address, and what went wrong."""
+        super().__init__(address=address, reason=reason)
+
+
+class DashboardAddressError(HeadraceError):
+    """An address for a dashboard makes no sense."""
+
+    condition = "DASHBOARD_ADDRESS"
+    template = (
+        "Nobody can listen at '{address}': {reason}. Nothing was started. Give HOST:PORT, or :PORT for this machine "
+        "alone; port 0 takes any free one."
+    )
+
+    def __init__(self, *, address: str, reason: object) -> None:
+        """Names the address, and what is wrong with it."""
+        super().__init__(address=address, reason=reason)
+
+
 class CheckpointMissingError(HeadraceError):
     """A query without a checkpoint cannot catch up."""
 
@@ -264,12 +325,12 @@ class ExtraMissingError(HeadraceError):
     condition = "EXTRA_MISSING"
     template = (
         "`headrace {command}` needs packages that are not installed: {packages}. Nothing was started. "
-        "Run `pip install 'headrace[{command}]'`."
+        "Run `pip install 'headrace[{extra}]'`."
     )
 
-    def __init__(self, command: str, packages: str) -> None:
-        """Names the command, which is also the name of the extra, and the packages."""
-        super().__init__(command=command, packages=packages)
+    def __init__(self, command: str, packages: str, extra: str | None = None) -> None:
+        """Names the command, the packages, and the extra that has them, which is called as the command if none is."""
+        super().__init__(command=command, packages=packages, extra=extra or command)
 
 
 class BenchmarksMissingError(HeadraceError):

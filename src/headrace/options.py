@@ -38,7 +38,7 @@ class Setting:
     Attributes:
         key: Spark's name for it.
         value: What Headrace sets. Names in braces are filled in when the session starts: ``{jars}`` are the engine
-            jar and kafka-clients, ``{slots}`` is four times the machine's cores and at least sixteen,
+            jar and the libraries it uses, ``{slots}`` is four times the machine's cores and at least sixteen,
             ``{driver_memory}`` and ``{executor_memory}`` are the heaps of the JVMs as the user has set them.
         kind: What happens when the user sets the same key.
         reason: Why, as a clause that also reads well behind a colon, without a full stop.
@@ -69,7 +69,7 @@ SETTINGS = (
         key="spark.jars",
         value="{jars}",
         kind=Kind.LIST,
-        reason="they carry the engine and Kafka's client to the driver and to every executor",
+        reason="they carry the engine, Kafka's client and a library of histograms to the driver and to every executor",
     ),
     Setting(
         key="spark.jars.packages",
@@ -221,6 +221,15 @@ SETTINGS = (
     ),
     # Latency.
     Setting(
+        key="spark.shuffle.manager.incremental",
+        value="org.apache.spark.headrace.StampedShuffle",
+        kind=Kind.PREFERENCE,
+        reason=(
+            "it is Spark's own shuffle of real-time queries, with the time of each record's creation beside its row; "
+            "so latency is known behind a shuffle too"
+        ),
+    ),
+    Setting(
         key="spark.shuffle.streaming.networkBufferMaxWaitTimeMs",
         value="1",
         kind=Kind.PREFERENCE,
@@ -237,6 +246,12 @@ SETTINGS = (
             "expired state is removed at one key per input record instead of all at the epoch's end; as each record "
             "adds at most one key, one keeps pace"
         ),
+    ),
+    Setting(
+        key="spark.headrace.observe",
+        value="true",
+        kind=Kind.PREFERENCE,
+        reason="the latency of every record is measured in the tasks; false leaves it unmeasured",
     ),
     Setting(
         key="spark.headrace.realtime.epoch",

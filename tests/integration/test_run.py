@@ -138,7 +138,15 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedPr
     script = tmp_path_factory.mktemp("article") / "app.py"
     settings = f".appName('script').config('spark.jars.packages', '{CONNECTOR}')"
     script.write_text(BUILDER.replace(".getOrCreate", f"{settings}.getOrCreate") + REPORT)
-    options = ("--master", "local[3]", "--conf", "spark.sql.shuffle.partitions=5", "--conf", "spark.app.name=line")
+    options = (
+        "--no-dashboard",
+        "--master",
+        "local[3]",
+        "--conf",
+        "spark.sql.shuffle.partitions=5",
+        "--conf",
+        "spark.app.name=line",
+    )
     return run(*HEADRACE_RUN, *options, script, env={"PYSPARK_SUBMIT_ARGS": f"--packages {CLIENT} pyspark-shell"})
 
 

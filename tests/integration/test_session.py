@@ -13,7 +13,7 @@ from typing import Any
 import pyspark
 import pytest
 
-from headrace.engine.jars import engine_jar, kafka_clients_jars
+from headrace.engine.jars import engine_jar, library_jars
 from headrace.engine.java import find_java
 from headrace.options import EXTENSION, KAFKA_PROVIDER, PLUGIN, SETTINGS, Kind
 
@@ -250,7 +250,7 @@ def test_under_spark_submit_without_the_engines_jars_is_an_error(run_script: Run
 
 
 def test_under_spark_submit_with_the_engines_jars_works(run_script: RunScript) -> None:
-    jars = ",".join(str(jar) for jar in (engine_jar(), *kafka_clients_jars()))
+    jars = ",".join(str(jar) for jar in (engine_jar(), *library_jars()))
     assert run_script(REFUSED, SPARK_HOME / "bin" / "spark-submit", "--jars", jars) == [
         "STARTED",
         {"version": pyspark.__version__},

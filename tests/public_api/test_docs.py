@@ -195,12 +195,12 @@ def spark() -> SparkSession:
 def environment(broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     """The variables of a shell in which the commands find this test's broker and no other.
 
-    Brokers are found through the cache folder; this one has the jars of the user's and nothing else.
+    Brokers and applications are found through the cache folder; this one has the jars of the user's and nothing else.
     """
     cache = tmp_path / "cache"
     cache.mkdir()
     for entry in cache_folder("brokers").parent.iterdir():
-        if entry.name != "brokers":
+        if entry.name not in ("brokers", "applications"):
             (cache / entry.name).symlink_to(entry)
     with contextlib.ExitStack() as stack:
         with monkeypatch.context() as patch:

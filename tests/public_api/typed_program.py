@@ -47,6 +47,12 @@ def start(orders: DataFrame) -> StreamingQuery:
     return writer.start()
 
 
+def watch(query: StreamingQuery) -> float | None:
+    assert_type(headrace.serve_dashboard(":0"), str)
+    found = headrace.latency(query).recent.end_to_end
+    return None if found is None else found.p99_ms
+
+
 def try_out(spark: SparkSession) -> list[Record]:
     with Broker() as broker:
         kafka = Kafka(broker.bootstrap)
@@ -72,5 +78,7 @@ def mistakes(spark: SparkSession) -> None:
     headrace.session(conf={"spark.ui.enabled": False})  # type: ignore[dict-item]
     headrace.configure(spark)  # type: ignore[arg-type]
     headrace.check(spark)  # type: ignore[arg-type]
+    headrace.latency(spark)  # type: ignore[arg-type]
+    headrace.serve_dashboard(8080)  # type: ignore[arg-type]
     Kafka("localhost:9092").produce("orders", [1])  # type: ignore[list-item]
     Broker(port="9092")  # type: ignore[arg-type]

@@ -46,7 +46,7 @@ def put_java(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None
     monkeypatch.setenv("JAVA_HOME", str(folder))
 
 
-@pytest.mark.parametrize("name", ["kafka-clients", "kafka-broker"])
+@pytest.mark.parametrize("name", ["kafka-clients", "hdr-histogram", "kafka-broker"])
 def test_every_line_of_our_locks_pins_one_jar_by_its_sha256(name: str) -> None:
     pinned = ivy.read_lock(name)
     assert pinned

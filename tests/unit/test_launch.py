@@ -35,7 +35,7 @@ def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (home / "conf").mkdir()
     monkeypatch.setenv("SPARK_HOME", str(home))
     monkeypatch.setattr(jars, "engine_jar", lambda: Path("/engine.jar"))
-    monkeypatch.setattr(jars, "kafka_clients_jars", lambda: [Path("/kafka-clients-4.3.0.jar")])
+    monkeypatch.setattr(jars, "library_jars", lambda: [Path("/kafka-clients-4.3.0.jar")])
     # Other tests of the same run may have left their Spark running.
     monkeypatch.setattr(gateway, "is_running", lambda: False)
     monkeypatch.setattr(gateway, "is_application_running", lambda: False)

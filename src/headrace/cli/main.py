@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Protocol, cast
 
 from headrace import __version__
-from headrace.cli import bench, check, kafka, produce, run, tail, topics
+from headrace.cli import bench, check, kafka, produce, run, tail, top, topics
 from headrace.errors import HeadraceError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Command(Protocol):
         """Runs the command and returns the exit code."""
 
 
-COMMANDS: tuple[Command, ...] = (run, check, kafka, topics, produce, tail, bench)
+COMMANDS: tuple[Command, ...] = (run, top, check, kafka, topics, produce, tail, bench)
 
 INTERRUPTED = 130
 """The exit code of a program that Ctrl-C ended, by the shells' convention."""

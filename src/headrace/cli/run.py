@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,8 @@ from headrace.cli import application
 
 if TYPE_CHECKING:
     import argparse
+
+    from headrace.dashboard.service import Companion
 
 NAME = "run"
 
@@ -21,6 +24,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--catch-up",
         action="store_true",
         help="let each real-time query first read what is there in micro-batches, and show how far it is",
+    )
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument(
+        "--dashboard",
+        metavar="HOST:PORT",
+        help="where the dashboard is served, with metrics under /metrics (default: this machine alone, a port that is "
+        "free); :PORT for this machine alone; elsewhere it wants a token, which is part of the address it prints",
+    )
+    shown.add_argument("--no-dashboard", action="store_true", help="serve none")
+    parser.add_argument(
+        "--otel",
+        metavar="URL",
+        help="send metrics to an OpenTelemetry collector, such as http://localhost:4318/v1/metrics (needs "
+        "headrace[otel])",
     )
     supervised = parser.add_argument_group("to keep it running")
     supervised.add_argument(
@@ -60,8 +77,18 @@ def run(args: argparse.Namespace) -> int:
     elif args.health is not None:
         args.usage_error("--health needs --supervise")
     else:
-        run_script(args.script[0], args.script[1:], conf=conf, catch_up=args.catch_up)
+        run_script(args.script[0], args.script[1:], conf=conf, catch_up=args.catch_up, companion=_companion(args))
     return 0
+
+
+def _companion(args: argparse.Namespace) -> Companion | None:
+    if args.no_dashboard and args.otel is None:
+        return None
+    from headrace.dashboard.address import Address  # noqa: PLC0415
+    from headrace.dashboard.service import Companion  # noqa: PLC0415
+
+    address = Address() if args.dashboard is None else Address.parse(args.dashboard)
+    return Companion(args.script[0], None if args.no_dashboard else address, args.otel)
 
 
 def _supervise(args: argparse.Namespace, conf: dict[str, str]) -> int:
@@ -70,6 +97,20 @@ def _supervise(args: argparse.Namespace, conf: dict[str, str]) -> int:
     from headrace.run.restarts import Restarts  # noqa: PLC0415
 
     settings = [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
-    options = [*settings, *(["--catch-up"] if args.catch_up else [])]
+    options = [*settings, *(["--catch-up"] if args.catch_up else []), *_dashboard_options(args)]
     command = [sys.executable, "-m", "headrace.cli.main", NAME, *options, *args.script]
     return keep_running(command, what=args.script[0], restarts=Restarts(limit=args.restarts), health=args.health)
+
+
+def _dashboard_options(args: argparse.Namespace) -> list[str]:
+    """Makes every run serve the same address, and want the same token: an open page then finds the next run."""
+    from headrace.dashboard.address import TOKEN_VARIABLE, Address  # noqa: PLC0415
+
+    otel = [] if args.otel is None else ["--otel", args.otel]
+    if args.no_dashboard:
+        return ["--no-dashboard", *otel]
+    address = Address() if args.dashboard is None else Address.parse(args.dashboard)
+    token = address.token()
+    if token is not None:
+        os.environ[TOKEN_VARIABLE] = token
+    return ["--dashboard", address.fixed(), *otel]

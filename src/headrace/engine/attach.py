@@ -18,12 +18,12 @@ from headrace.engine.launch import add_engine_to_submission, with_engine
 from headrace.engine.session import EngineBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 _SETTING_OF_PARAMETER = {"master": "spark.master", "appName": "spark.app.name", "sparkHome": "spark.home"}
 
 
-def attach(conf: Mapping[str, str]) -> None:
+def attach(conf: Mapping[str, str], started: Callable[[], None] | None = None) -> None:
     """Changes PySpark in this process so that whatever starts Spark starts it with the engine.
 
     An application gets to Spark in one of three ways, and each is covered: a session builder, a ``SparkContext`` of its
@@ -31,16 +31,17 @@ def attach(conf: Mapping[str, str]) -> None:
 
     Args:
         conf: Settings of the command line; the application's own win over them, as with spark-submit.
+        started: Is called whenever a SparkContext has been made.
 
     Raises:
         HeadraceError: The engine cannot be attached; nothing was changed.
     """
     add_engine_to_submission(conf)
     SparkSession.Builder = EngineBuilder  # type: ignore[misc]
-    SparkContext.__init__ = _initialise_with_engine(SparkContext.__init__)  # type: ignore[method-assign]
+    SparkContext.__init__ = _initialise_with_engine(SparkContext.__init__, started)  # type: ignore[method-assign]
 
 
-def _initialise_with_engine(initialise: Any) -> Any:  # noqa: ANN401 its signature is PySpark's business
+def _initialise_with_engine(initialise: Any, started: Callable[[], None] | None) -> Any:  # noqa: ANN401 its signature is PySpark's business
     signature = inspect.signature(initialise)
 
     @functools.wraps(initialise)
@@ -55,6 +56,8 @@ def _initialise_with_engine(initialise: Any) -> Any:  # noqa: ANN401 its signatu
             call.arguments["conf"] = SparkConf(loadDefaults=False).setAll(list(merged.items()))
             initialise(*call.args, **call.kwargs)
         _interrupt_without_waiting(call.arguments["self"])
+        if started is not None:
+            started()
 
     return initialise_with_engine
 

@@ -113,6 +113,11 @@ def offsets_of(run: str) -> tuple[str | None, str]:
     return offsets.of(run), offsets.ends(run)
 
 
+def observed() -> str:
+    """Returns what the engine has measured of the queries of this application, as the JSON of its board."""
+    return str(_jvm_class("headrace.observe.Board").snapshot())
+
+
 def jvm_exit_code() -> int | None:
     """Returns with what the JVM that this process started has ended; ``None`` while it runs, or if it is not ours."""
     process: subprocess.Popen[bytes] | None = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001

@@ -64,7 +64,7 @@ def resolve(bundle: str | Path) -> list[Path]:
     Safe when several processes do it at once: one fetches, the others wait for it.
 
     Args:
-        bundle: ``kafka-clients`` or ``kafka-broker``, or the path of another lock file.
+        bundle: ``kafka-clients``, ``hdr-histogram`` or ``kafka-broker``, or the path of another lock file.
 
     Returns:
         The jars' paths, in the order of the lock file.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The jars that a Spark application with Headrace needs: ours, and Kafka's client."""
+"""The jars that a Spark application with Headrace needs: ours, and the libraries it uses."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from headrace.errors import EngineMismatchError, EngineMissingError
 
 ENGINE_JAR = Path(__file__).parent / "jars" / "headrace-engine.jar"
 """Where ``engine/build.py`` puts the engine jar and where a wheel carries it."""
+
+LIBRARIES = ("kafka-clients", "hdr-histogram")
+"""What the engine uses, by the names of the locks: Kafka's client, and histograms of latency."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,12 +78,12 @@ def engine_jar() -> Path:
     return ENGINE_JAR
 
 
-def kafka_clients_jars() -> list[Path]:
-    """Returns the jars of Kafka's client that Spark does not bring along, fetching them on first use.
+def library_jars() -> list[Path]:
+    """Returns the jars that the engine uses and Spark does not bring along, fetching them on first use.
 
     Raises:
         ResolveError: They are not in the cache and could not be fetched.
         ChecksumError: A jar is not the one that was pinned.
         JavaMissingError: They have to be fetched and there is no Java to do it.
     """
-    return resolve("kafka-clients")
+    return [jar for bundle in LIBRARIES for jar in resolve(bundle)]

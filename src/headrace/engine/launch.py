@@ -101,7 +101,7 @@ def refuse_connect(conf: Mapping[str, str]) -> None:
 
 def engine_jars() -> list[str]:
     """Returns the jars that the engine consists of."""
-    return [str(jar) for jar in (jars.engine_jar(), *jars.kafka_clients_jars())]
+    return [str(jar) for jar in (jars.engine_jar(), *jars.library_jars())]
 
 
 def local_slots() -> int:

@@ -69,7 +69,7 @@ def merge(user: UserSettings, *, jars: Sequence[str], slots: int) -> Merged:
 
     Args:
         user: What the user has set.
-        jars: The engine jar and kafka-clients.
+        jars: The engine jar and the libraries it uses.
         slots: The slots of a local master, for a user who names no master.
 
     Raises:

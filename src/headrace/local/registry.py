@@ -1,28 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The brokers that `headrace kafka start` runs for this user, so that other commands find them.
-
-One file per broker, locked by the process that runs it: a lock ends with its process, so a file without one is a
-leftover, and a number in a locked file still belongs to that process.
-"""
+"""The brokers that `headrace kafka start` runs for this user, so that other commands find them."""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import json
 import os
 import signal
 import time
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
-from headrace.engine.cache import cache_folder, exclusive
+from headrace.engine.announced import announced, entries
 from headrace.errors import KafkaNotRunningError, SeveralBrokersError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
+_KIND = "brokers"
 _STOP_SECONDS = 20
 _POLL_SECONDS = 0.05
 
@@ -42,34 +36,15 @@ class RunningBroker:
     data: str
 
 
-@contextlib.contextmanager
-def announce(bootstrap: str, data: Path) -> Iterator[None]:
+def announce(bootstrap: str, data: Path) -> contextlib.AbstractContextManager[None]:
     """Lets other commands find a broker of this process, as long as the block lasts."""
-    folder = cache_folder("brokers")
     entry = RunningBroker(bootstrap=bootstrap, pid=os.getpid(), data=str(data))
-    path = _path(folder, entry)
-    unfinished = path.with_suffix(".unfinished")
-    with exclusive(folder / ".lock"):
-        file = unfinished.open("w", encoding="utf-8")
-        fcntl.flock(file, fcntl.LOCK_EX)
-        file.write(json.dumps(asdict(entry)))
-        file.flush()
-        # It appears whole and locked.
-        unfinished.replace(path)
-    try:
-        yield
-    finally:
-        with exclusive(folder / ".lock"):
-            path.unlink(missing_ok=True)
-            file.close()
+    return announced(_KIND, bootstrap.replace(":", "-"), asdict(entry))
 
 
 def running_brokers() -> list[RunningBroker]:
     """Lists the brokers that run, by address."""
-    folder = cache_folder("brokers")
-    with exclusive(folder / ".lock"):
-        entries = [_read(path) for path in sorted(folder.glob("*.json"))]
-    return [entry for entry in entries if entry is not None]
+    return [RunningBroker(**cast("dict[str, Any]", entry)) for entry in entries(_KIND)]
 
 
 def find_broker(port: int | None = None) -> RunningBroker:
@@ -101,17 +76,3 @@ def stop_broker(entry: RunningBroker) -> None:
 def _signal(entry: RunningBroker, number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(entry.pid, number)
-
-
-def _path(folder: Path, entry: RunningBroker) -> Path:
-    return folder / f"{entry.bootstrap.replace(':', '-')}.json"
-
-
-def _read(path: Path) -> RunningBroker | None:
-    with path.open(encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return RunningBroker(**json.load(file))
-        path.unlink()
-        return None

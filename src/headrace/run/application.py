@@ -12,7 +12,7 @@ import threading
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from headrace.engine import gateway
 from headrace.engine.attach import attach
@@ -27,7 +27,24 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-def run(script: str, arguments: Sequence[str], *, conf: Mapping[str, str], catch_up: bool = False) -> None:
+class Companion(Protocol):
+    """What goes along with an application, from the start of its Spark to its end."""
+
+    def start(self) -> None:
+        """Begins; is called again when the application makes another SparkContext."""
+
+    def stop(self) -> None:
+        """Ends; also when it never began."""
+
+
+def run(
+    script: str,
+    arguments: Sequence[str],
+    *,
+    conf: Mapping[str, str],
+    catch_up: bool = False,
+    companion: Companion | None = None,
+) -> None:
     """Runs a script to its end, which may be the end of the process.
 
     The script cannot tell the difference to ``python SCRIPT ARGUMENTS``, apart from the engine: it is the module
@@ -38,6 +55,7 @@ def run(script: str, arguments: Sequence[str], *, conf: Mapping[str, str], catch
         arguments: What it finds in ``sys.argv`` behind its own name.
         conf: Settings of Spark's, over which the script's own win.
         catch_up: Whether its real-time queries catch up in micro-batches first.
+        companion: What goes along with it.
 
     Raises:
         ApplicationNotFoundError: There is no such script.
@@ -45,13 +63,13 @@ def run(script: str, arguments: Sequence[str], *, conf: Mapping[str, str], catch
         SystemExit: The script asked for it, or ended with an error that has been shown.
     """
     line = line_to_supervisor()
-    _attach(script, conf, line)
+    _attach(script, conf, line, companion)
     if catch_up:
         catch_up_before_every_start()
-    signal.signal(signal.SIGTERM, _drained)
+    signal.signal(signal.SIGTERM, lambda *_: _drained(companion))
     if line is not None:
         Watch(line).start()
-    end = _End()
+    end = _End(companion)
     # Registered before the script can register anything: exit handlers run from the last to the first, after all
     # threads that the script left running.
     atexit.register(end)
@@ -74,11 +92,11 @@ def run(script: str, arguments: Sequence[str], *, conf: Mapping[str, str], catch
         sys.exit(1)
 
 
-def _attach(script: str, conf: Mapping[str, str], line: Line | None) -> None:
+def _attach(script: str, conf: Mapping[str, str], line: Line | None, companion: Companion | None) -> None:
     try:
         if not Path(script).is_file():
             raise ApplicationNotFoundError(script)
-        attach(conf)
+        attach(conf, None if companion is None else companion.start)
     except HeadraceError as error:
         _tell(line, error)
         raise
@@ -89,13 +107,15 @@ def _tell(line: Line | None, error: BaseException) -> None:
         line.tell(Failed(cause=cause_of(error)))
 
 
-def _drained(*_: object) -> None:
+def _drained(companion: Companion | None) -> None:
     """Ends what runs in good order, and then the process by the signal, as it would have ended without us."""
     # This thread may be in the middle of a call to the JVM, and each thread has one connection.
     draining = threading.Thread(target=drain_all)
     draining.start()
     draining.join()
     gateway.stop_jvm()
+    if companion is not None:
+        companion.stop()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGTERM)
 
@@ -113,11 +133,14 @@ def _main_module(script: str) -> ModuleType:
 class _End:
     """What is left to do when the script is through."""
 
-    def __init__(self) -> None:
+    def __init__(self, companion: Companion | None) -> None:
         self.is_interrupted = False
+        self._companion = companion
 
     def __call__(self) -> None:
         gateway.stop_jvm()
+        if self._companion is not None:
+            self._companion.stop()
         if self.is_interrupted:
             # Python ends a script that Ctrl-C stopped by that same signal, so that a shell's loop around it ends too.
             for stream in (sys.stdout, sys.stderr):

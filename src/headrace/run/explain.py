@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 100
 _YIELDING = (Kind.PREFERENCE, Kind.LATE)
-_JARS = ("<engine jar>", "<kafka-clients jar>")
+_JARS = ("<engine jar>", "<kafka-clients jar>", "<HdrHistogram jar>")
 
 _PAGE = """\
 # Settings
@@ -42,7 +42,7 @@ What happens when you set the same key:
 - **late**: yours wins. Ours is put in force by the plugin when the application starts, for it must not be among the
   settings that `spark-submit` reads: it could not load the class yet, and would not start. Do not set it to our value.
 
-`{{jars}}` are the engine jar and Kafka's client; `{{slots}}` is four times the number of cores, and at least 16;
+`{{jars}}` are the engine jar and the libraries it uses; `{{slots}}` is four times the number of cores, and at least 16;
 `{{driver_memory}}` and `{{executor_memory}}` are `spark.driver.memory` and `spark.executor.memory`.
 
 ## Where your settings are looked for

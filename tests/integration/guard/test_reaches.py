@@ -77,6 +77,16 @@ TESTED_WITH_COMMITS = {
 """In tests/integration/commit."""
 TESTED_WITH_MODES = {"StreamingRelationV2.extraOptions": "test_old_records_come_once_and_new_ones_behind_them"}
 """In tests/integration/modes."""
+TESTED_WITH_OBSERVATION = {
+    "UnsafeRow.pointTo": "test_each_record_is_measured_once",
+    "StreamingShuffleManager": "test_each_record_is_measured_once",
+    "UnsafeRowSerializer": "test_each_record_is_measured_once",
+    "LocalPythonWorkerHandle.pid": "test_workers_are_known_by_their_process",
+    "RealTimeStreamScanExec.scan": "test_stages_say_what_they_are_made_of",
+    "ShuffleExchangeExec": "test_stages_say_what_they_are_made_of",
+    "SharedState.activeStreamingQueries": "test_a_query_is_known_from_its_start",
+}
+"""In tests/integration/observe."""
 EPOCH_MS = 1000
 
 
@@ -92,6 +102,7 @@ def test_every_reach_has_its_test() -> None:
         "check": TESTED_WITH_CHECKS,
         "commit": TESTED_WITH_COMMITS,
         "modes": TESTED_WITH_MODES,
+        "observe": TESTED_WITH_OBSERVATION,
     }
     assert reaches == set(TESTED_HERE).union(*elsewhere.values())
     assert set(TESTED_HERE.values()) <= set(globals())

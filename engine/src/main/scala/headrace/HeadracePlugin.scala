@@ -8,6 +8,7 @@ import scala.util.control.NonFatal
 
 import headrace.checkpoint.SharedFiles
 import headrace.kafka.{ConsumerPool, ProducerPool}
+import headrace.observe.{Board, Clock, ExecutorNews, Meters, QueryWatch}
 import org.apache.logging.log4j.Level
 import org.apache.logging.log4j.core.config.Configurator
 import org.apache.spark.SparkContext
@@ -23,10 +24,15 @@ final class HeadracePlugin extends SparkPlugin {
 private[headrace] object HeadracePlugin {
   /** Spark's executor id of the driver itself; the constant in Spark is not public. */
   val Driver = "driver"
+
+  /** How often the executors tell the driver what they have to tell. */
+  private[headrace] val TellMs = 500L
 }
 
-/** Executor to driver: "these epochs should end" (empty: just asking). The answer is the driver's whole board. */
-private[headrace] final case class SignalExchange(ends: Map[String, Long])
+/** Executor to driver: "these epochs should end" (empty: just asking), and what the tasks there have to tell. The answer is
+  * the driver's whole board.
+  */
+private[headrace] final case class SignalExchange(ends: Map[String, Long], news: ExecutorNews)
 
 private[headrace] final class HeadraceDriver extends DriverPlugin {
   override def init(context: SparkContext, plugin: PluginContext): JMap[String, String] = {
@@ -34,12 +40,15 @@ private[headrace] final class HeadraceDriver extends DriverPlugin {
     // what may run is checked, and said, by our guard.
     Configurator.setLevel("org.apache.spark.sql.execution.streaming.runtime.RealTimeModeAllowlist", Level.ERROR)
     SharedFiles.settle(plugin.conf())
+    Board.begin(context)
+    context.addSparkListener(new QueryWatch)
     Collections.emptyMap()
   }
 
   override def receive(message: Any): AnyRef = message match {
-    case SignalExchange(ends) =>
+    case SignalExchange(ends, news) =>
       EpochSignal.merge(ends)
+      Board.take(news)
       EpochSignal.snapshot()
     case other =>
       throw new IllegalArgumentException(s"the Headrace driver plugin got an unknown message: ${other.getClass}")
@@ -47,6 +56,8 @@ private[headrace] final class HeadraceDriver extends DriverPlugin {
 }
 
 private[headrace] final class HeadraceExecutor extends ExecutorPlugin {
+  import HeadracePlugin.TellMs
+
   private val log = LoggerFactory.getLogger(classOf[HeadraceExecutor])
   private var chores: ScheduledExecutorService = _
 
@@ -62,7 +73,8 @@ private[headrace] final class HeadraceExecutor extends ExecutorPlugin {
     every(interval(context, "consumer"))(ConsumerPool.evict())
     every(interval(context, "producer"))(ProducerPool.evict())
     // In local mode driver and executor share one JVM and therefore one board: nothing to copy.
-    if (context.executorID() != HeadracePlugin.Driver) every(500)(swap(context))
+    if (context.executorID() == HeadracePlugin.Driver) every(TellMs)(Board.take(Meters.news())) else every(TellMs)(swap(context))
+    every(1000)(Clock.set())
   }
 
   /** Spark's name for how often idle clients are looked for; not positive: never. */
@@ -78,7 +90,7 @@ private[headrace] final class HeadraceExecutor extends ExecutorPlugin {
   }
 
   private def swap(context: PluginContext): Unit =
-    EpochSignal.merge(context.ask(SignalExchange(EpochSignal.snapshot())).asInstanceOf[Map[String, Long]])
+    EpochSignal.merge(context.ask(SignalExchange(EpochSignal.snapshot(), Meters.news())).asInstanceOf[Map[String, Long]])
 
   override def shutdown(): Unit = {
     if (chores != null) chores.shutdownNow()

@@ -6,6 +6,7 @@ import java.util.concurrent.atomic.AtomicReference
 
 import headrace.commit.{Generations, Recording}
 import headrace.kafka.{Outlet, ReadAhead, Trail}
+import headrace.observe.{Meters, TaskMeter}
 import org.apache.kafka.common.TopicPartition
 import org.apache.spark.TaskContext
 
@@ -16,8 +17,10 @@ import org.apache.spark.TaskContext
   *
   * The source's trail is there from the beginning, and not when the source adds it: Spark creates the reader with the
   * first row, on the thread that asks for it, when every operator of the task is already in place.
+  *
+  * @param meter counts and times the rows of the task, if it belongs to a streaming query
   */
-private[headrace] final class TaskScope {
+private[headrace] final class TaskScope(val meter: Option[TaskMeter]) {
   private val failure = new AtomicReference[Throwable]()
   val source = new Trail
   @volatile private var end = source
@@ -99,6 +102,6 @@ private[headrace] object TaskScope {
       task.taskAttemptId(),
       attempt => {
         task.addTaskCompletionListener[Unit](_ => scopes.remove(attempt): Unit)
-        new TaskScope
+        new TaskScope(Meters.of(task))
       })
 }

@@ -55,6 +55,9 @@ private[headrace] object CommitRule {
       against(scansOf(nodes), nodes, context).foreach(reason => throw Delivery.refusal(reason))
   }
 
+  /** The sink of a query, if it is ours. */
+  def sinkOf(plan: SparkPlan): Option[KafkaStreamingWrite] = sinkOf(nodesOf(plan))
+
   private def sinkOf(nodes: Seq[SparkPlan]): Option[KafkaStreamingWrite] = nodes.collectFirst {
     case WriteToDataSourceV2Exec(write: MicroBatchWrite, _, _, _, _) => write.writeSupport
   }.collect { case kafka: KafkaStreamingWrite => kafka }

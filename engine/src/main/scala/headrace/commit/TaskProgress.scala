@@ -98,6 +98,7 @@ private[headrace] final class TaskProgress(
         persistently(kafka.commitTransaction())
         CrashPoint.reach("progress-recorded")
         recorded ++= news
+        scope.meter.foreach(_.commit())
       } catch {
         case passing: RetriableException if !closed =>
           log.warn("Progress could not be recorded and will be with the next records: {}", passing.getMessage)

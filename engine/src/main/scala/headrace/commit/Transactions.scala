@@ -6,6 +6,7 @@ import java.util.{ArrayDeque => Queue}
 
 import headrace.{CrashPoint, HeadraceException, TaskScope}
 import headrace.kafka.Outlet
+import headrace.observe.Sent
 import org.apache.kafka.clients.producer.{Callback, ProducerConfig, ProducerRecord, RecordMetadata}
 import org.apache.kafka.common.TopicPartition
 import org.apache.spark.TaskContext
@@ -34,7 +35,8 @@ private[headrace] final class Transactions(
     store.create(preferred ++ settings.filter { case (name, _) => preferred.contains(name) })
   }
   // All of these are guarded by this; those that others only look at are volatile too.
-  private val kept = new Queue[ProducerRecord[Array[Byte], Array[Byte]]]()
+  private val kept = new Queue[Kept]()
+  private val open = new Queue[Sent]()
   private var isOpen = false
   private var committed = Map.empty[TopicPartition, Long]
   private var due: Cut = _
@@ -42,7 +44,7 @@ private[headrace] final class Transactions(
   @volatile private var committing = false
   @volatile private var closed = false
 
-  private val sent: Callback = (_: RecordMetadata, cause: Exception) => if (cause != null && !closed) fail(cause)
+  private val noted: Callback = (_: RecordMetadata, cause: Exception) => if (cause != null && !closed) fail(cause)
 
   private val committer = new Thread(() => run(), s"headrace-commit-${task.taskAttemptId()}")
   committer.setDaemon(true)
@@ -57,20 +59,21 @@ private[headrace] final class Transactions(
     resumed
   }
 
-  override def send(record: ProducerRecord[Array[Byte], Array[Byte]]): Unit = synchronized {
+  override def send(record: ProducerRecord[Array[Byte], Array[Byte]], sent: Sent): Unit = synchronized {
     scope.throwIfSinkFailed()
     while (committing && kept.size >= MostKept) {
       // With a limit: whoever reports a failed send must not wait for this lock.
       wait(LookMs)
       scope.throwIfSinkFailed()
     }
-    if (committing) kept.add(record): Unit else sendNow(record)
+    if (committing) kept.add(Kept(record, sent)): Unit else sendNow(record, sent)
   }
 
-  private def sendNow(record: ProducerRecord[Array[Byte], Array[Byte]]): Unit = {
+  private def sendNow(record: ProducerRecord[Array[Byte], Array[Byte]], sent: Sent): Unit = {
     if (!isOpen) producer.beginTransaction()
     isOpen = true
-    producer.send(record, sent): Unit
+    if (sent != null) open.add(sent)
+    producer.send(record, noted): Unit
   }
 
   // The commit waits for all of them.
@@ -117,12 +120,15 @@ private[headrace] final class Transactions(
         CrashPoint.reach("transaction-sent")
         store.persistently(closed)(producer.commitTransaction())
         CrashPoint.reach("transaction-committed")
+        scope.meter.foreach(_.commit())
       }
       synchronized {
         committed ++= news
         due = null
         isOpen = false
-        kept.forEach(sendNow(_))
+        open.forEach(_.deliver())
+        open.clear()
+        kept.forEach(one => sendNow(one.record, one.sent))
         kept.clear()
         committing = false
         notifyAll()
@@ -163,6 +169,8 @@ private[headrace] final class Transactions(
 }
 
 private object Transactions {
+  private final case class Kept(record: ProducerRecord[Array[Byte], Array[Byte]], sent: Sent)
+
   /** So many rows may wait for a commit; then the task does. */
   private val MostKept = 10000
   private val LookMs = 100L

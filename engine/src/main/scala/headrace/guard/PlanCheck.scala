@@ -3,6 +3,7 @@ package headrace.guard
 
 import headrace.commit.CommitRule
 import headrace.kafka.{EpochPlanner, FirstOffsets, KafkaStream}
+import headrace.observe.Planned
 import headrace.python.PythonRule
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.catalyst.plans.physical.RangePartitioning
@@ -30,6 +31,7 @@ private[guard] final class PlanCheck(context: SparkContext) extends PlanRule[Spa
           run, scans.map(_.stream).collect { case stream: KafkaStream => stream }, scans.flatMap(_.inputPartitions))
       }
     }
+    Planned.note(allowed, context, LateStart.GraceMs)
     allowed
   }
 }

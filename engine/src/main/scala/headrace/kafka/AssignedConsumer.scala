@@ -6,6 +6,7 @@ import java.util.{Collections, List => JList}
 
 import scala.jdk.CollectionConverters._
 
+import headrace.observe.PartitionMeter
 import org.apache.kafka.clients.consumer.{ConsumerRecord, KafkaConsumer, OffsetOutOfRangeException}
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.TimeoutException
@@ -19,8 +20,13 @@ private[kafka] final class PartitionCursor(val partition: TopicPartition) {
   /** When what is fetched was received; it may be handed on in a later epoch. */
   var arrivedMs = 0L
   var arrivedNanos = 0L
+  /** Counts what is handed on; null if nobody wants to know. */
+  var meter: PartitionMeter = _
   private var fetched: JList[ConsumerRecord[Array[Byte], Array[Byte]]] = Collections.emptyList()
   private var index = 0
+
+  /** How many records wait to be handed on. */
+  def waiting: Int = fetched.size - index
 
   def hasRecord: Boolean = index < fetched.size
 
@@ -32,6 +38,10 @@ private[kafka] final class PartitionCursor(val partition: TopicPartition) {
     next = record.offset + 1
     record
   }
+
+  /** Of a record that is being handed on. */
+  def origin(record: ConsumerRecord[Array[Byte], Array[Byte]], sequence: Long): Position =
+    new Position(record, arrivedMs, arrivedNanos, sequence, if (meter == null) 0 else meter.read(record), meter)
 
   def fill(records: JList[ConsumerRecord[Array[Byte], Array[Byte]]]): Unit = {
     arrivedMs = System.currentTimeMillis()
@@ -54,6 +64,8 @@ private[kafka] final class AssignedConsumer(settings: Map[String, String], val p
 
   val cursors: Array[PartitionCursor] = partitions.map(new PartitionCursor(_)).toArray
 
+  private var toldNanos = 0L
+
   /** Places every cursor; one that stands there already keeps what it has fetched. */
   def startAt(offsets: Map[TopicPartition, Long]): Unit =
     cursors.foreach { cursor =>
@@ -72,10 +84,22 @@ private[kafka] final class AssignedConsumer(settings: Map[String, String], val p
     try {
       val records = consumer.poll(Duration.ofMillis(timeoutMs))
       if (!records.isEmpty) cursors.foreach(cursor => cursor.fill(records.records(cursor.partition)))
+      tellLag()
     } catch {
       case e: OffsetOutOfRangeException =>
         e.offsetOutOfRangePartitions().asScala.foreach { case (partition, offset) => skip(partition, offset, failOnDataLoss) }
     }
+
+  /** The answer to a fetch says where the partition ends, and the consumer remembers. */
+  private def tellLag(): Unit = {
+    val now = System.nanoTime()
+    if (now - toldNanos > AssignedConsumer.TellNanos) {
+      toldNanos = now
+      cursors.filter(_.meter != null).foreach { cursor =>
+        consumer.currentLag(cursor.partition).ifPresent(unfetched => cursor.meter.isBehind(unfetched + cursor.waiting))
+      }
+    }
+  }
 
   private def skip(partition: TopicPartition, offset: Long, failOnDataLoss: Boolean): Unit = {
     val earliest = consumer.beginningOffsets(Collections.singleton(partition)).get(partition).longValue
@@ -102,4 +126,9 @@ private[kafka] final class AssignedConsumer(settings: Map[String, String], val p
 
   override def close(): Unit = consumer.close(
     org.apache.kafka.clients.consumer.CloseOptions.timeout(Duration.ZERO))
+}
+
+private object AssignedConsumer {
+  // Asking takes a lock of the client for each partition: not with each record.
+  private val TellNanos = 200L * 1000 * 1000
 }

@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import scala.jdk.CollectionConverters._
 
+import headrace.TaskScope
 import org.apache.kafka.clients.producer.ProducerRecord
 import org.apache.kafka.common.header.Header
 import org.apache.kafka.common.header.internals.RecordHeader
@@ -53,8 +54,9 @@ private[headrace] final class LetterWriter(letters: DeadLetters, functions: Stri
       "{} failed on {}. The record goes to the topic {}; further ones of this task go there without a word.\n{}",
       functions, position.fold("a row")(_.toString), letters.topic, error)
     hasSent = true
-    outlet.send(position.fold(ofRow(row, error))(of(_, error)))
+    outlet.send(position.fold(ofRow(row, error))(of(_, error)), null)
     letters.count.add(1)
+    TaskScope.of(task).meter.foreach(_.letter())
   }
 
   def finish(): Unit = if (hasSent) outlet.settle()

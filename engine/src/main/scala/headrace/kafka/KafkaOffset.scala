@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package headrace.kafka
 
+import headrace.observe.Parts
 import org.apache.kafka.common.TopicPartition
 import org.apache.spark.sql.connector.read.streaming.{Offset, PartitionOffset}
 
@@ -18,5 +19,9 @@ private[kafka] object KafkaOffset {
 }
 
 /** Where one task stopped, and on which executor: its next epoch finds a warm consumer there. */
-private[kafka] final case class TaskEnd(offsets: Map[TopicPartition, Long], host: String, executorId: String)
+private[kafka] final case class TaskEnd(
+    offsets: Map[TopicPartition, Long],
+    host: String,
+    executorId: String,
+    latency: Option[Parts])
     extends PartitionOffset

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package headrace.kafka
 
-import java.util.{Collections, Map => JMap, Optional}
+import java.util.{Map => JMap, Optional}
 
 import scala.jdk.CollectionConverters._
 
 import headrace.EpochSignal
 import headrace.commit.{Delivery, ProgressPlan, Recorder, Resume}
 import headrace.guard.{RealTimeDefaults, SlotLedger}
+import headrace.observe.{Board, EpochLatency}
 import org.apache.kafka.common.TopicPartition
 import org.apache.spark.SparkEnv
 import org.apache.spark.sql.classic.SparkSession
@@ -34,6 +35,7 @@ private[headrace] final class KafkaStream private[kafka] (options: SourceOptions
   // Spark gives each source a folder of its own, two levels below the query's.
   private val recorder = new Recorder(checkpoint.split("/sources/").head)
   private var recording = false
+  private val latency = new EpochLatency
 
   override def prepareForRealTimeMode(): Unit = {
     SourceOptions.checkRealTime(options)
@@ -104,6 +106,7 @@ private[headrace] final class KafkaStream private[kafka] (options: SourceOptions
         if (isRealTime) recorder.announce(
           s"${if (sink.isExactlyOnce) "Progress and results are" else "Progress is"} committed every $intervalMs ms, while " +
             "records flow.")
+        if (isRealTime) Board.commitsEvery(run, intervalMs)
         sink.recordProgress(
           ProgressPlan(note.id, run, epoch, intervalMs, topicIds(isRealTime), sink.delivery, isRealTime))
     }
@@ -121,7 +124,11 @@ private[headrace] final class KafkaStream private[kafka] (options: SourceOptions
   }
 
   override def mergeOffsets(ends: Array[PartitionOffset]): Offset =
-    KafkaOffset(epochs.merge(ends.toSeq.collect { case end: TaskEnd => end }))
+{
+    val told = ends.toSeq.collect { case end: TaskEnd => end }
+    latency.take(told.flatMap(_.latency))
+    KafkaOffset(epochs.merge(told))
+  }
 
   override def createReaderFactory(): PartitionReaderFactory = ReaderFactory
 
@@ -136,11 +143,13 @@ private[headrace] final class KafkaStream private[kafka] (options: SourceOptions
       (partition, at) <- KafkaOffset.of(offset).offsets
       latest <- newest.get(partition)
     } yield math.max(0L, latest - at)
-    if (behind.isEmpty) Collections.emptyMap()
-    else Map(
-      "minOffsetsBehindLatest" -> behind.min.toString,
-      "maxOffsetsBehindLatest" -> behind.max.toString,
-      "avgOffsetsBehindLatest" -> (behind.sum.toDouble / behind.size).toString).asJava
+    val lag =
+      if (behind.isEmpty) Map.empty[String, String]
+      else Map(
+        "minOffsetsBehindLatest" -> behind.min.toString,
+        "maxOffsetsBehindLatest" -> behind.max.toString,
+        "avgOffsetsBehindLatest" -> (behind.sum.toDouble / behind.size).toString)
+    (lag ++ latency.ofSource).asJava
   }
 
   override def stop(): Unit = {

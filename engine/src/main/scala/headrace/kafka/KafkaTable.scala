@@ -6,6 +6,7 @@ import java.util.{EnumSet, Map => JMap, Set => JSet}
 import scala.jdk.CollectionConverters._
 
 import headrace.commit.Delivery
+import headrace.observe.EpochLatency
 import org.apache.spark.sql.connector.catalog.{SupportsRead, SupportsWrite, Table, TableCapability}
 import org.apache.spark.sql.connector.read.{Batch, Scan, ScanBuilder}
 import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, ReportsSinkMetrics}
@@ -38,7 +39,10 @@ private[headrace] final class KafkaTable(options: CaseInsensitiveStringMap)
   // One for all epochs, so that letters are counted from the start of the query.
   private lazy val letters = DeadLetters.of(SinkOptions.parse(options))
 
-  override def metrics(): JMap[String, String] = letters.map("deadLetters" -> _.count.value.toString).toMap.asJava
+  private val latency = new EpochLatency
+
+  override def metrics(): JMap[String, String] =
+    (letters.map("deadLetters" -> _.count.value.toString).toMap ++ latency.ofSink).asJava
 
   // Spark allows asynchronous progress tracking by the sink's name, and this one is on its list.
   override def name(): String = "KafkaTable"
@@ -61,7 +65,7 @@ private[headrace] final class KafkaTable(options: CaseInsensitiveStringMap)
     new WriteBuilder with SupportsTruncate with SupportsStreamingUpdateAsAppend {
       private val options = SinkOptions.parse(info.options())
 
-      override def build(): Write = new KafkaWrite(options, info.schema(), letters)
+      override def build(): Write = new KafkaWrite(options, info.schema(), letters, latency)
 
       // Complete mode truncates before it writes; a topic keeps its history, as with Spark's connector.
       override def truncate(): WriteBuilder = this
@@ -82,7 +86,11 @@ private[kafka] final class KafkaScan(options: SourceOptions) extends Scan {
   override def columnarSupportMode(): Scan.ColumnarSupportMode = Scan.ColumnarSupportMode.UNSUPPORTED
 }
 
-private[kafka] final class KafkaWrite(options: SinkOptions, schema: StructType, letters: => Option[DeadLetters])
+private[kafka] final class KafkaWrite(
+    options: SinkOptions,
+    schema: StructType,
+    letters: => Option[DeadLetters],
+    latency: EpochLatency)
     extends Write {
   RowToRecord.check(schema, options.topic)
 
@@ -93,5 +101,5 @@ private[kafka] final class KafkaWrite(options: SinkOptions, schema: StructType, 
     new KafkaBatchWrite(options, schema)
   }
 
-  override def toStreaming: StreamingWrite = new KafkaStreamingWrite(options, schema, letters)
+  override def toStreaming: StreamingWrite = new KafkaStreamingWrite(options, schema, letters, latency)
 }

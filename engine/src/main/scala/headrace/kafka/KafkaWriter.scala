@@ -3,6 +3,7 @@ package headrace.kafka
 
 import headrace.{CrashPoint, TaskScope}
 import headrace.commit.{Delivery, Generations, Progress, ProgressPlan, Recording, TaskProgress, Transactions}
+import headrace.observe.{EpochLatency, Parts, Tail}
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.write.{BatchWrite, DataWriter, DataWriterFactory, PhysicalWriteInfo, WriterCommitMessage}
@@ -18,6 +19,8 @@ private[kafka] final class KafkaWriter(options: SinkOptions, schema: StructType,
   private val task = Option(TaskContext.get())
   private val outlet = plan.filter(_.isExactlyOnce).fold[Outlet](atLeastOnce())(exactlyOnce)
   private val recording = task.flatMap(TaskScope.of(_).recording)
+  private val scope = task.map(TaskScope.of).orNull
+  private val meter = task.flatMap(TaskScope.of(_).meter).orNull
 
   private def exactlyOnce(inside: ProgressPlan): Outlet = {
     val transactions = new Transactions(inside, options.producer, task.get)
@@ -57,7 +60,13 @@ private[kafka] final class KafkaWriter(options: SinkOptions, schema: StructType,
 
   override def write(row: InternalRow): Unit = {
     recording.foreach(_.rowComes())
-    outlet.send(toRecord(row))
+    if (meter == null) outlet.send(toRecord(row), null)
+    else {
+      val sent = meter.arrive(scope.last.origin)
+      val record = toRecord(row)
+      Tail.offer(meter.id.run, record, sent.micros)
+      outlet.send(record, sent)
+    }
   }
 
   override def commit(): WriterCommitMessage = {
@@ -65,7 +74,7 @@ private[kafka] final class KafkaWriter(options: SinkOptions, schema: StructType,
     CrashPoint.reach("epoch-written")
     if (!task.exists(_.isInterrupted())) recording.foreach(_.finish())
     CrashPoint.reach("epoch-recorded")
-    Written
+    Written(Option(meter).map(_.all()))
   }
 
   override def abort(): Unit = ()
@@ -73,7 +82,8 @@ private[kafka] final class KafkaWriter(options: SinkOptions, schema: StructType,
   override def close(): Unit = outlet.release()
 }
 
-private[kafka] case object Written extends WriterCommitMessage
+/** @param latency of the task's rows, if it was measured */
+private[kafka] final case class Written(latency: Option[Parts]) extends WriterCommitMessage
 
 private[kafka] final case class KafkaWriterFactory(
     options: SinkOptions,
@@ -87,11 +97,14 @@ private[kafka] final case class KafkaWriterFactory(
     new KafkaWriter(options, schema, plan)
 }
 
-/** @param letters where records go that a function failed on, if anywhere */
+/** @param letters where records go that a function failed on, if anywhere
+  * @param latency what is known of the last epoch
+  */
 private[headrace] final class KafkaStreamingWrite(
     options: SinkOptions,
     schema: StructType,
-    val letters: Option[DeadLetters])
+    val letters: Option[DeadLetters],
+    latency: EpochLatency)
     extends StreamingWrite {
   private var plan: Option[ProgressPlan] = None
   private var isEmpty = false
@@ -119,7 +132,8 @@ private[headrace] final class KafkaStreamingWrite(
   // Every task of an epoch writes; asking the driver for permission would only cost a round trip.
   override def useCommitCoordinator(): Boolean = false
 
-  override def commit(epoch: Long, messages: Array[WriterCommitMessage]): Unit = ()
+  override def commit(epoch: Long, messages: Array[WriterCommitMessage]): Unit =
+    latency.take(messages.toSeq.collect { case written: Written => written.latency }.flatten)
 
   override def abort(epoch: Long, messages: Array[WriterCommitMessage]): Unit = ()
 }

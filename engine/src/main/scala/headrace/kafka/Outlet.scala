@@ -2,13 +2,17 @@
 package headrace.kafka
 
 import headrace.TaskScope
+import headrace.observe.Sent
 import org.apache.kafka.clients.producer.ProducerRecord
 import org.apache.spark.TaskContext
 
 /** Where a task sends its records. */
 private[headrace] trait Outlet {
-  /** Sends a record at once. Throws if an earlier one failed. */
-  def send(record: ProducerRecord[Array[Byte], Array[Byte]]): Unit
+  /** Sends a record at once. Throws if an earlier one failed.
+    *
+    * @param sent told when the record can be seen by its readers; null if nobody wants to know
+    */
+  def send(record: ProducerRecord[Array[Byte], Array[Byte]], sent: Sent): Unit
 
   /** Waits, if it must, until what was sent cannot be lost any more. */
   def settle(): Unit

@@ -22,6 +22,7 @@ private[kafka] final class RangeReader(range: RangePartition) extends PartitionR
   private var ended = false
 
   consumer.startAt(Map(range.partition -> start))
+  cursor.meter = scope.meter.map(_.reading(range.partition)).orNull
   scope.sourceKnows(() => false, () => Map(range.partition -> (if (complete) range.until else cursor.next)))
 
   /** Where results and progress are committed together, an earlier attempt may have come to the end. */
@@ -35,7 +36,7 @@ private[kafka] final class RangeReader(range: RangePartition) extends PartitionR
   override def next(): Boolean = {
     if (!complete && (cursor.hasRecord || fetch()) && cursor.peek.offset < range.until) {
       val record = cursor.take()
-      trail.set(new Position(record, cursor.arrivedMs, cursor.arrivedNanos, 0))
+      trail.set(cursor.origin(record, 0))
       row = toRow(record, cursor.topic)
       true
     } else {

@@ -53,15 +53,17 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
       consumer.foreach(_.close())
       throw e
   }
+  cursors.foreach(cursor => cursor.meter = scope.meter.map(_.reading(cursor.partition)).orNull)
   scope.sourceKnows(() => cursors.exists(_.hasRecord), () => cursors.map(cursor => cursor.partition -> cursor.next).toMap)
 
   override def nextWithTimeout(nowMs: JLong, timeoutMs: JLong): RecordStatus = {
     if (!asked) {
       asked = true
       endNanos = System.nanoTime() + LateStart.lengthMs(timeoutMs, task) * 1000000L
+      scope.meter.foreach(_.sourceIsReady())
     }
     recording.foreach(_.look(nowMs, handedOn))
-    if (isOver) NoRecord
+    if (isOver) noRecord()
     else {
       val cursor = nextCursor()
       if (cursor != null) handOn(cursor) else waitForRecord()
@@ -81,7 +83,7 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
       cursor = nextCursor()
       if (cursor == null) recording.foreach(_.look(clockMs, handedOn))
     }
-    if (cursor == null) NoRecord else handOn(cursor)
+    if (cursor == null) noRecord() else handOn(cursor)
   }
 
   // The clock that Spark asks with.
@@ -121,9 +123,14 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
   private def handOn(cursor: PartitionCursor): RecordStatus = {
     val record = cursor.take()
     handedOn += 1
-    trail.set(new Position(record, cursor.arrivedMs, cursor.arrivedNanos, handedOn))
+    trail.set(cursor.origin(record, handedOn))
     row = toRow(record, cursor.topic)
     HasRecord
+  }
+
+  private def noRecord(): RecordStatus = {
+    scope.meter.foreach(_.sourceHasEnded())
+    NoRecord
   }
 
   override def get(): InternalRow = row
@@ -137,7 +144,8 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
     TaskEnd(
       cursors.iterator.map(cursor => cursor.partition -> cursor.next).toMap,
       executor.blockManager.blockManagerId.host,
-      executor.executorId)
+      executor.executorId,
+      scope.meter.map(_.all()))
   }
 
   /** A consumer that threw may be in any state; it is closed instead of kept. */

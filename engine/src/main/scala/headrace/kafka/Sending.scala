@@ -2,6 +2,7 @@
 package headrace.kafka
 
 import headrace.{EpochSignal, HeadraceException, TaskScope}
+import headrace.observe.Sent
 import org.apache.kafka.clients.producer.{Callback, ProducerRecord, RecordMetadata}
 import org.apache.spark.TaskContext
 
@@ -14,15 +15,15 @@ private[kafka] final class Sending(settings: Map[String, String], task: Option[T
   private val producer = ProducerPool.acquire(settings)
   @volatile private var failure: Throwable = _
 
-  private val sent: Callback = (_: RecordMetadata, cause: Exception) => if (cause != null) fail(cause)
+  private val noted: Callback = (_: RecordMetadata, cause: Exception) => if (cause != null) fail(cause)
 
-  override def send(record: ProducerRecord[Array[Byte], Array[Byte]]): Unit = {
+  override def send(record: ProducerRecord[Array[Byte], Array[Byte]], sent: Sent): Unit = {
     if (failure != null) throw failure
-    producer.send(record, callback): Unit
+    producer.send(record, if (sent == null) callback else sent.before(callback)): Unit
   }
 
   // Where progress is recorded inside the epoch, each send counts.
-  private def callback: Callback = scope.flatMap(_.generations).fold(sent)(_.sending())
+  private def callback: Callback = scope.flatMap(_.generations).fold(noted)(_.sending())
 
   /** Called on the producer's thread. The task is told wherever it waits: its own reader through the scope, and the readers
     * before a shuffle by ending the epoch, so that it does not take another record to notice.

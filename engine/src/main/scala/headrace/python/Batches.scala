@@ -6,6 +6,7 @@ import java.util.concurrent.{ConcurrentLinkedQueue, Semaphore, TimeUnit}
 import scala.jdk.CollectionConverters._
 
 import headrace.kafka.Position
+import headrace.observe.{Origin, WorkerMeter}
 import org.apache.spark.sql.catalyst.InternalRow
 
 /** Rows for Python in batches that never wait for company: a batch is what is there when Python can take it.
@@ -16,6 +17,7 @@ import org.apache.spark.sql.catalyst.InternalRow
   * @param arguments makes the row of a function's arguments
   * @param inStep whether each row gives one result, in order, so that results find their rows again
   * @param tickMs an empty batch is sent when nothing came for so long; 0 for never
+  * @param worker told of each batch that is sent and answered
   * @param sending told of each row that is sent
   * @param longestWaitMs how long a batch waits for Python at most: a function may take several batches before its first
   *   answer, or never answer some
@@ -25,6 +27,7 @@ private[python] final class Batches(
     arguments: InternalRow => InternalRow,
     inStep: Boolean,
     longestWaitMs: Long,
+    worker: WorkerMeter,
     tickMs: Long = 0,
     sending: Fed => Unit = Batches.Forgotten)
     extends Iterator[Iterator[InternalRow]] {
@@ -48,12 +51,16 @@ private[python] final class Batches(
     new Iterator[InternalRow] {
       private var rows = 0
       private var bytes = 0L
+      private var first: Origin = _
       // Only a tick begins without a row.
       private var ended = !feed.isReady
 
       override def hasNext: Boolean = {
         if (!ended && rows > 0 && (rows == MostRows || bytes >= MostBytes || !feed.isReady)) {
-          if (inStep) sent.add(new Sent(rows, System.nanoTime()))
+          sent.add(new Sent(rows, System.nanoTime(), first))
+          // Python may leave batches without an answer; what it has had for long it will not answer any more.
+          if (!inStep && sent.size > MostInFlight) sent.poll()
+          worker.send(rows)
           ended = true
         }
         !ended
@@ -61,6 +68,7 @@ private[python] final class Batches(
 
       override def next(): InternalRow = {
         val fed = feed.take()
+        if (rows == 0) first = fed.origin
         rows += 1
         bytes += fed.row.getSizeInBytes
         if (inStep) withPython.add(fed)
@@ -70,17 +78,21 @@ private[python] final class Batches(
     }
   }
 
-  /** Says that Python has answered a batch. */
-  def answered(): Unit = {
-    sent.poll()
+  /** Says that Python has answered a batch; returns where the first of its rows comes from, without its record. That is the
+    * batch sent first of those without an answer, or none.
+    */
+  def answered(): Option[Origin] = {
+    val batch = Option(sent.poll())
+    batch.foreach(one => worker.answer(System.nanoTime() - one.nanos))
     if (room.availablePermits() < MostInFlight) room.release()
+    batch.flatMap(one => Option(Origin.carried(one.first)))
   }
 
   /** The row that the next result belongs to: results come in the order of the rows. */
   def oldest(): Fed = withPython.poll()
 
   /** For how long Python has had the oldest batch that it has not answered; 0 if it has none. */
-  def heldNanos: Long = Option(sent.peek()).fold(0L)(System.nanoTime() - _.nanos)
+  def heldNanos: Long = if (!inStep) 0 else Option(sent.peek()).fold(0L)(System.nanoTime() - _.nanos)
 
   /** The rows of the batch that Python has not answered for longest: if a function failed, on one of these. */
   def suspects: Seq[Position] = {
@@ -92,7 +104,7 @@ private[python] final class Batches(
 private[python] object Batches {
   val Forgotten: Fed => Unit = _ => ()
 
-  private final class Sent(val rows: Int, val nanos: Long)
+  private final class Sent(val rows: Int, val nanos: Long, val first: Origin)
 
   // One that Python works on and one that waits for it, so that Python never waits for us.
   private val MostInFlight = 2

@@ -32,7 +32,7 @@ private[python] final class DirectFeed(rows: Iterator[InternalRow], stand: ReadA
   private def pull(): Unit =
     if (rows.hasNext) {
       stand.took()
-      head = Fed(rows.next().copy().asInstanceOf[UnsafeRow], scope.source.current)
+      head = Fed(rows.next().copy().asInstanceOf[UnsafeRow], scope.source.origin)
     } else ended = true
 
   override def take(): Fed = {

@@ -4,13 +4,16 @@ package headrace.python
 import java.util.concurrent.{ArrayBlockingQueue, TimeUnit}
 
 import headrace.kafka.{Position, ReadAhead}
+import headrace.observe.Origin
 import org.apache.spark.TaskContext
 import org.apache.spark.headrace.TaskThread
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** A row on its way through Python, with the position that belongs to it. */
-private[python] final case class Fed(row: UnsafeRow, position: Option[Position])
+/** A row on its way through Python, with the origin that belongs to it. */
+private[python] final case class Fed(row: UnsafeRow, origin: Origin) {
+  def position: Option[Position] = Position.of(origin)
+}
 
 /** Rows of a task, for whoever must know whether there is one now.
   *
@@ -51,7 +54,7 @@ private[python] final class ThreadFeed(rows: Iterator[InternalRow], stand: ReadA
     try {
       rows.foreach { row =>
         stand.took()
-        queue.put(Row(Fed(row.copy().asInstanceOf[UnsafeRow], stand.before.current)))
+        queue.put(Row(Fed(row.copy().asInstanceOf[UnsafeRow], stand.before.origin)))
       }
       queue.put(End)
     } catch {

@@ -3,13 +3,14 @@ package headrace.python
 
 import headrace.{HeadraceException, TaskScope}
 import headrace.kafka.DeadLetters
+import headrace.observe.WorkerMeter
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, PythonUDF, UnsafeProjection}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.python.PythonSQLMetrics
-import org.apache.spark.sql.headrace.MapCalls
+import org.apache.spark.sql.headrace.{MapCalls, WorkerWatch}
 
 /** A Python function that makes any number of rows of those it is given (`mapInPandas`, `mapInArrow`), in a real-time
   * query: a batch is what is there now.
@@ -32,14 +33,19 @@ private[headrace] final case class MapFunctionExec(
     child.execute().mapPartitions { rows =>
       val task = TaskContext.get()
       // Nobody can tell which record a row behind such a function belongs to, so none is named there.
-      val stand = TaskScope.of(task).readAhead()
+      val scope = TaskScope.of(task)
+      val stand = scope.readAhead()
       new OnFirstUse(() => {
         val feed = new ThreadFeed(rows, stand, task)
         val unanswered = new Unanswered
+        val worker = WorkerMeter.of(Seq(calls.name), scope)
         val batches = new Batches(
-          feed, InternalRow(_), inStep = false, MapFunctionExec.LongestWaitMs,
+          feed, InternalRow(_), inStep = false, MapFunctionExec.LongestWaitMs, worker,
           sending = if (letters.isDefined) unanswered.add else Batches.Forgotten)
-        val answers = new Explained(calls.answers(batches, () => batches.answered(), task), Seq(calls.name))
+        // Most such functions answer batch by batch: then that is when the rows came that these are made of.
+        def answered(): Unit = stand.follow(batches.answered().orNull)
+        val answers = new Explained(
+          calls.answers(batches, () => answered(), WorkerWatch.none(worker.startedAs), task), Seq(calls.name))
         letters.fold[Iterator[InternalRow]](answers)(letters =>
           MapFunctionExec.answered(answers, columns.size, unanswered, letters.begin(task), calls.name))
           .map(UnsafeProjection.create(columns, columns))

@@ -3,6 +3,7 @@ package headrace.python
 
 import headrace.TaskScope
 import headrace.kafka.{DeadLetters, ReadAhead}
+import headrace.observe.WorkerMeter
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
@@ -69,13 +70,14 @@ private object ScalarFunctionsExec {
       stand: ReadAhead,
       letters: Option[TaskLetters],
       task: TaskContext): Iterator[InternalRow] = {
-    val batches = new Batches(feed, calls.argumentsOf(task), inStep = true, LongestWaitMs)
-    val watch = new WorkerWatch(() => batches.heldNanos)
-    val answers = calls.answers(batches, () => batches.answered(), watch, task)
+    val worker = WorkerMeter.of(calls.names, TaskScope.of(task))
+    val batches = new Batches(feed, calls.argumentsOf(task), inStep = true, LongestWaitMs, worker)
+    val watch = new WorkerWatch(() => batches.heldNanos, worker.startedAs)
+    val answers = calls.answers(batches, () => batches.answered(): Unit, watch, task)
     val joined = new JoinedRow
     val whole = UnsafeProjection.create(columns, columns)
     def joinedWith(fed: Fed, answer: InternalRow): InternalRow = {
-      stand.follow(fed.position)
+      stand.follow(fed.origin)
       whole(joined(fed.row, answer))
     }
     val explained = new Explained(answers, calls.names, () => batches.suspects, () => watch.killedAfter)

@@ -5,7 +5,7 @@ import java.util.concurrent.ArrayBlockingQueue
 import java.util.concurrent.atomic.AtomicInteger
 
 import headrace.TaskScope
-import headrace.kafka.Position
+import headrace.observe.Origin
 import org.apache.spark.TaskContext
 import org.apache.spark.headrace.TaskThread
 import org.apache.spark.rdd.RDD
@@ -58,7 +58,7 @@ private[probe] object ReadAheadRows {
   def reset(): Unit = furthest.set(0)
 
   private sealed trait Entry
-  private final case class Fed(row: InternalRow, position: Option[Position]) extends Entry
+  private final case class Fed(row: InternalRow, origin: Origin) extends Entry
   private final case class Failed(cause: Throwable) extends Entry
   private case object End extends Entry
 }
@@ -84,7 +84,7 @@ private[probe] final class ReadAheadRows(rows: Iterator[InternalRow], task: Task
     try {
       // A scan reuses its row.
       rows.foreach { row =>
-        queue.put(Fed(row.copy(), stand.flatMap(_.before.current)))
+        queue.put(Fed(row.copy(), stand.fold[Origin](null)(_.before.origin)))
         furthest.accumulateAndGet(queue.size, (a, b) => math.max(a, b)): Unit
       }
       queue.put(End)
@@ -104,9 +104,9 @@ private[probe] final class ReadAheadRows(rows: Iterator[InternalRow], task: Task
 
   override def next(): InternalRow = {
     if (!hasNext) throw new NoSuchElementException
-    val Fed(row, position) = next_.asInstanceOf[Fed]
+    val Fed(row, origin) = next_.asInstanceOf[Fed]
     next_ = null
-    stand.foreach(_.follow(position))
+    stand.foreach(_.follow(origin))
     row
   }
 }

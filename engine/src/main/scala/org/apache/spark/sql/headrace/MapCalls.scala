@@ -38,7 +38,11 @@ final class MapCalls private (
     * @param batches rows that are sent together; asked for by a thread of Spark's
     * @param answered called when Python has given a batch
     */
-  def answers(batches: Iterator[Iterator[InternalRow]], answered: () => Unit, task: TaskContext): Iterator[InternalRow] = {
+  def answers(
+      batches: Iterator[Iterator[InternalRow]],
+      answered: () => Unit,
+      watch: WorkerWatch,
+      task: TaskContext): Iterator[InternalRow] = {
     def runner = new PromptArrowRunner(
       Seq((ChainedPythonFunctions(Seq(function.func)), function.resultId.id)),
       evalType,
@@ -46,7 +50,7 @@ final class MapCalls private (
       StructType(Seq(StructField("struct", input))),
       metrics,
       setup,
-      WorkerWatch.none,
+      watch,
       marks)
     PromptRunners.started(() => runner.compute(batches, task.partitionId(), task)).flatMap { batch =>
       answered()

@@ -39,7 +39,7 @@ final class PromptForeachWriter private (function: PythonFunction, schema: Struc
     val metrics = Map.empty[String, SQLMetric].withDefault(_ => new SQLMetric("sum"))
     val chain = Seq((ChainedPythonFunctions(Seq(function)), 0L))
     val none = Array(Array.empty[ArgumentMetadata])
-    def runner = new PromptPickleRunner(chain, none, metrics, setup, WorkerWatch.none, WriterMark)
+    def runner = new PromptPickleRunner(chain, none, metrics, setup, WorkerWatch.none(_ => ()), WriterMark)
     val answers = PromptRunners.started(() => runner.compute(new Pickles, task.partitionId(), task))
     thread = TaskThread.start(s"headrace-foreach-${task.taskAttemptId()}", task) {
       // A writer answers nothing: this waits for its end, or for its error.

@@ -159,8 +159,8 @@ private[sql] final class ProcessorExec(
       UnsafeProjection.create(columns, child.output),
       functionExpr.asInstanceOf[PythonUDF].name,
       hasTimers = timeMode == TimeMode.ProcessingTime(),
-      task) { (batches, answered) =>
-      def runner = new ProcessorRunner(call, handle, values.path)
+      task) { (batches, answered, watch) =>
+      def runner = new ProcessorRunner(call, handle, values.path, watch)
       PromptRunners.started(() => runner.compute(batches, task.partitionId(), task)).flatMap { batch =>
         answered()
         flat(batch).rowIterator.asScala

@@ -36,6 +36,7 @@ private[headrace] final class ProcessorRunner(
     call: ProcessorCall,
     handle: StatefulProcessorHandleImpl,
     values: String,
+    override val watch: WorkerWatch,
     // Spark's own constructor looks at it, when an ordinary value would not be there yet.
     override val bufferSize: Int = PromptRunners.SendFromBytes)
     extends TransformWithStateInPySparkPythonBaseRunner[Iterator[InternalRow]](
@@ -45,7 +46,6 @@ private[headrace] final class ProcessorRunner(
     with PromptRunner[Iterator[InternalRow], ColumnarBatch] {
   override protected def evalConf: Map[String, String] = super.evalConf + ("headrace_values" -> values)
 
-  override def watch: WorkerWatch = WorkerWatch.none
   override val envVars: util.Map[String, String] = PromptRunners.environment(call.functions, None)
   override val pythonExec: String = PromptRunners.launcher(call.functions)
 }

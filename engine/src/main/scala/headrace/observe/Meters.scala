@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+package headrace.observe
+
+import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedQueue}
+
+import scala.jdk.CollectionConverters._
+
+import headrace.kafka.EpochPlanner
+import org.apache.spark.{SparkEnv, TaskContext}
+
+/** The meters of the tasks that run in this JVM. */
+private[headrace] object Meters {
+  private val running = new ConcurrentHashMap[Long, TaskMeter]()
+  private val ended = new ConcurrentLinkedQueue[TaskMeter]()
+  private val Setting = "spark.headrace.observe"
+
+  /** Whether records are measured in this application. */
+  def areOn: Boolean = SparkEnv.get.conf.getBoolean(Setting, defaultValue = true)
+
+  /** The meter of a task, if it belongs to a streaming query. It goes away with the task, and nothing of it is lost. */
+  def of(task: TaskContext): Option[TaskMeter] = for {
+    _ <- Option.when(areOn)(())
+    run <- Option(task.getLocalProperty(EpochPlanner.RunProperty))
+    epoch <- Option(task.getLocalProperty(EpochPlanner.EpochProperty)).flatMap(_.toLongOption)
+  } yield running.computeIfAbsent(
+    task.taskAttemptId(),
+    attempt => {
+      task.addTaskCompletionListener[Unit] { _ =>
+        Option(running.remove(attempt)).foreach(ended.add)
+      }
+      new TaskMeter(TaskId(run, epoch, task.stageId(), task.partitionId(), attempt))
+    })
+
+  /** What there is to tell of this JVM since the last call. */
+  def news(): ExecutorNews = synchronized {
+    val env = SparkEnv.get
+    val last = Iterator.continually(ended.poll()).takeWhile(_ != null).toList
+    val tasks = (last ++ running.values.asScala).map(_.news())
+    ExecutorNews(env.executorId, env.blockManager.blockManagerId.host, tasks, Tail.news(), Pauses.news())
+  }
+}

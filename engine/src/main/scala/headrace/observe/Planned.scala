@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+package headrace.observe
+
+import headrace.commit.CommitRule
+import headrace.kafka.EpochPlanner
+import org.apache.spark.SparkContext
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
+import org.apache.spark.sql.execution.datasources.v2.{MicroBatchScanExec, RealTimeStreamScanExec, WriteToDataSourceV2Exec}
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
+
+/** A stage as it was planned.
+  *
+  * @param operators in the order in which rows pass them
+  * @param feeds the stages behind it
+  */
+private[observe] final case class PlannedStage(id: Int, name: String, operators: Seq[String], feeds: Seq[Int], tasks: Int)
+
+/** An epoch that is about to run. */
+private[observe] final case class PlannedEpoch(
+    number: Long,
+    startedMs: Long,
+    intervalMs: Option[Long],
+    delivery: Option[String],
+    stages: Seq[PlannedStage]) {
+  def isRealTime: Boolean = intervalMs.isDefined
+}
+
+/** Reads from the plan of an epoch what it is made of.
+  *
+  * Reaches into Spark: `RealTimeStreamScanExec.scan`, which describes the source, and `ShuffleExchangeExec`, where a stage
+  * ends.
+  */
+private[headrace] object Planned {
+  /** @param graceMs how much longer than said an epoch may be */
+  def note(plan: SparkPlan, context: SparkContext, graceMs: Long): Unit = for {
+    run <- Option(context.getLocalProperty(EpochPlanner.RunProperty))
+    epoch <- Option(context.getLocalProperty(EpochPlanner.EpochProperty)).flatMap(_.toLongOption)
+    if plan.exists(isScan)
+  } Board.planned(run, of(plan, epoch, graceMs))
+
+  private def isScan(node: SparkPlan): Boolean = node match {
+    case _: RealTimeStreamScanExec | _: MicroBatchScanExec => true
+    case adaptive: AdaptiveSparkPlanExec => adaptive.inputPlan.exists(isScan)
+    case _ => false
+  }
+
+  private def of(plan: SparkPlan, epoch: Long, graceMs: Long): PlannedEpoch = {
+    val intervalMs = plan.collectFirst { case scan: RealTimeStreamScanExec => scan.batchDurationMs - graceMs }
+    PlannedEpoch(
+      epoch,
+      System.currentTimeMillis(),
+      intervalMs,
+      CommitRule.sinkOf(plan).map(_.delivery.name),
+      // Those of a micro-batch come and go within it.
+      if (intervalMs.isEmpty) Nil else stages(plan))
+  }
+
+  /** A stage with those before it. */
+  private final class Cut(val nodes: Seq[SparkPlan], val before: Seq[Cut], val tasks: Int) {
+    def all: Seq[Cut] = before.flatMap(_.all) :+ this
+  }
+
+  private def stages(plan: SparkPlan): Seq[PlannedStage] = {
+    val cuts = cut(plan).all
+    cuts.zipWithIndex.map { case (stage, id) =>
+      val behind = cuts.zipWithIndex.collect { case (other, at) if other.before.exists(_ eq stage) => at }
+      val names = stage.nodes.reverse.map(name)
+      val (source, rest) = if (stage.before.isEmpty) (names.head, names.tail) else ("shuffle", names)
+      PlannedStage(id, if (rest.isEmpty) source else s"$source → ${rest.mkString(", ")}", names, behind, stage.tasks)
+    }
+  }
+
+  private def cut(top: SparkPlan): Cut = {
+    // Two shuffles may follow each other with nothing in between.
+    val nodes = Option.unless(top.isInstanceOf[ShuffleExchangeExec])(top).toSeq.flatMap(inside)
+    val exchanges = (top +: nodes.flatMap(_.children)).collect { case exchange: ShuffleExchangeExec => exchange }
+    val read = nodes.collect { case scan: RealTimeStreamScanExec => scan.inputPartitions.size }.sum
+    new Cut(
+      nodes,
+      exchanges.map(exchange => cut(exchange.child)),
+      if (exchanges.isEmpty) read else exchanges.head.outputPartitioning.numPartitions)
+  }
+
+  private def inside(node: SparkPlan): Seq[SparkPlan] =
+    node +: node.children.filterNot(_.isInstanceOf[ShuffleExchangeExec]).flatMap(inside)
+
+  private def name(node: SparkPlan): String = node match {
+    case scan: RealTimeStreamScanExec => scan.scan.description()
+    case _: WriteToDataSourceV2Exec => "Write"
+    case other => other.nodeName
+  }
+}

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The web page over ``headrace.observe``, and the server behind it."""

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asks the engine once for all who want to know."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headrace.engine import gateway
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+EVERY_S = 1.0
+"""How often the engine is asked, unless a reader wants it more often."""
+LEAST_S = 0.1
+"""It is never asked more often: nobody reads faster, and each question costs the driver."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sight:
+    """What the engine said.
+
+    Attributes:
+        number: Counts what was seen.
+        document: Its words; ``None`` if it could not be asked, because Spark has not started yet, or has ended.
+    """
+
+    number: int
+    document: str | None
+
+
+class Feed:
+    """The engine's document, over and over, the same to all readers. While there is none, nobody is asked.
+
+    Args:
+        ask: What returns the document, ``None`` if there is none; the engine of this process, unless it is named.
+    """
+
+    def __init__(self, ask: Callable[[], str | None] | None = None) -> None:
+        self._ask = ask or _observed
+        self._changed = threading.Condition()
+        self._last = Sight(number=0, document=None)
+        self._pauses: list[float] = []
+        self._is_asking = False
+
+    @contextlib.contextmanager
+    def read(self, every_s: float = EVERY_S) -> Iterator[Reader]:
+        """Reads along as long as the block lasts."""
+        pause = max(every_s, LEAST_S)
+        with self._changed:
+            self._pauses.append(pause)
+            reader = Reader(self, pause, self._last.number)
+            if not self._is_asking:
+                self._is_asking = True
+                threading.Thread(target=self._ask_on, name="headrace-feed", daemon=True).start()
+            self._changed.notify_all()
+        try:
+            yield reader
+        finally:
+            with self._changed:
+                self._pauses.remove(pause)
+                self._changed.notify_all()
+
+    def newer_than(self, number: int, timeout_s: float) -> Sight | None:
+        """Waits for the next sight behind a number; ``None`` when the time is over."""
+        with self._changed:
+            return self._last if self._changed.wait_for(lambda: self._last.number > number, timeout_s) else None
+
+    def _ask_on(self) -> None:
+        while True:
+            asked = time.monotonic()
+            document = self._asked()
+            with self._changed:
+                self._last = Sight(number=self._last.number + 1, document=document)
+                self._changed.notify_all()
+                # Readers come and go meanwhile, and a new one need not wait for the pace of the others.
+                while self._pauses and (left := asked + min(self._pauses) - time.monotonic()) > 0:
+                    self._changed.wait(left)
+                if not self._pauses:
+                    self._is_asking = False
+                    return
+
+    def _asked(self) -> str | None:
+        # An application that is just being stopped answers with errors, and so does a JVM that is just ending. Readers
+        # learn that it cannot be asked, and the next question will tell.
+        try:
+            return self._ask()
+        except Exception:  # noqa: BLE001 the thread must go on, whatever the JVM says
+            return None
+
+
+def _observed() -> str | None:
+    # The question alone would start a JVM where there is none.
+    is_there = gateway.is_application_running() and gateway.jvm_exit_code() is None
+    return gateway.observed() if is_there else None
+
+
+class Reader:
+    """One who reads along."""
+
+    def __init__(self, feed: Feed, every_s: float, number: int) -> None:
+        self._feed = feed
+        self._every_s = every_s
+        self._number = number
+        self._due = 0.0
+
+    def next(self, timeout_s: float) -> Sight | None:
+        """Waits for the next sight, not sooner than this reader wants it; ``None`` when the time is over."""
+        # A little early: two clocks that tick together would otherwise skip every second sight.
+        time.sleep(max(0.0, self._due - time.monotonic() - LEAST_S))
+        sight = self._feed.newer_than(self._number, timeout_s)
+        if sight is not None:
+            self._number = sight.number
+            self._due = time.monotonic() + self._every_s
+        return sight

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import threading
+
+from headrace.observe.feed import Feed
+from headrace.testing import eventually
+
+WAIT_S = 20
+
+
+class Engine:
+    """Answers with the number of the question, and can be told to fail."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.fails = False
+
+    def __call__(self) -> str:
+        self.asked += 1
+        if self.fails:
+            raise OSError
+        return str(self.asked)
+
+
+def feed_threads() -> int:
+    return sum(thread.name == "headrace-feed" for thread in threading.enumerate())
+
+
+def test_all_readers_get_the_same_and_the_engine_is_asked_once_for_all() -> None:
+    engine = Engine()
+    feed = Feed(engine)
+    with feed.read(0.2) as one, feed.read(0.2) as other:
+        for _ in range(3):
+            first, second = one.next(WAIT_S), other.next(WAIT_S)
+            assert first is not None
+            assert first == second
+            assert first.number == engine.asked
+
+
+def test_nobody_is_asked_while_nobody_reads() -> None:
+    engine = Engine()
+    feed = Feed(engine)
+    assert engine.asked == 0
+    with feed.read(0.1) as reader:
+        reader.next(WAIT_S)
+    eventually(lambda: feed_threads() == 0)
+    before = engine.asked
+    with feed.read(0.1) as reader:
+        sight = reader.next(WAIT_S)
+    # What was seen before is no news to one who comes later.
+    assert sight is not None
+    assert sight.document == str(before + 1)
+
+
+def test_one_who_wants_it_often_gets_it_and_hurries_no_other() -> None:
+    feed = Feed(Engine())
+    with feed.read(5) as seldom, feed.read(0.1) as often:
+        first = seldom.next(WAIT_S)
+        numbers = [sight.number for sight in (often.next(WAIT_S) for _ in range(4)) if sight]
+        assert first is not None
+        assert numbers == sorted(set(numbers))
+        assert seldom.next(0) is not None
+
+
+def test_an_engine_that_cannot_be_asked_is_said_and_asked_again() -> None:
+    engine = Engine()
+    feed = Feed(engine)
+    with feed.read(0.1) as reader:
+        engine.fails = True
+        eventually(lambda: (sight := reader.next(WAIT_S)) is not None and sight.document is None)
+        engine.fails = False
+        eventually(lambda: (sight := reader.next(WAIT_S)) is not None and sight.document is not None)
