@@ -9,19 +9,18 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import urllib.error
 import urllib.request
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import psutil
 import pytest
 
-from headrace.local import Record, Writer
 from headrace.local.ports import free_ports
 from headrace.testing import eventually
+from tests.integration.load import Load
 from tests.integration.recorded import PATIENCE
 
 if TYPE_CHECKING:
@@ -98,34 +97,6 @@ def supervised(kafka: Kafka, tmp_path: Path) -> Iterator[Supervised]:
     made.end()
 
 
-class Load:
-    """Writes numbers to a topic, until it is told to stop."""
-
-    def __init__(self, kafka: Kafka, topic: str) -> None:
-        self._writer, self._topic = Writer(kafka.bootstrap), topic
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._write)
-        self.sent = 0
-
-    def __enter__(self) -> Self:
-        """Begins."""
-        self._thread.start()
-        return self
-
-    def _write(self) -> None:
-        # Some hundred a second.
-        while not self._ended.wait(0.01):
-            for number in range(self.sent, self.sent + 5):
-                self._writer.write(self._topic, Record(value=str(number).encode()))
-            self._writer.flush()
-            self.sent += 5
-
-    def __exit__(self, *_: object) -> None:
-        """Ends, with the last record written."""
-        self._ended.set()
-        self._thread.join()
-
-
 def test_an_application_whose_jvm_is_killed_goes_on_and_its_health_tells(supervised: Supervised) -> None:
     run = supervised.start()
     eventually(lambda: supervised.ask("/healthz")[0] == HTTPStatus.OK, PATIENCE)
@@ -162,9 +133,9 @@ def test_a_new_version_takes_over_under_load_and_nothing_is_lost_or_doubled(
         new = supervised.start()
         supervised.await_ready()
         supervised.await_values(str(load.sent + 50))
-    supervised.await_values(str(load.sent - 1))
+    supervised.await_values(str(load.sent))
     copies = supervised.kafka.read(supervised.sink)
-    assert [copy.value for copy in copies] == [str(number).encode() for number in range(load.sent)]
+    assert [copy.value for copy in copies] == load.values
     times = [copy.timestamp_ms or 0 for copy in copies]
     record_property("pause_ms", max(later - earlier for earlier, later in itertools.pairwise(times)))
     # A supervisor that is killed takes the application with it.

@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import itertools
-import threading
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import pytest
 from pyspark.sql import functions as F  # noqa: N812 as every PySpark program has it
 
 import headrace
-from headrace.local import Record
+from tests.integration.load import Load
 from tests.integration.streams import PATIENCE, start_real_time
 
 if TYPE_CHECKING:
@@ -38,40 +36,12 @@ def counts(records: DataFrame) -> DataFrame:
     return records.groupBy("key").count().select("key", F.col("count").cast("string").alias("value"))
 
 
-class Load:
-    """Writes numbered records until it is told to stop."""
-
-    def __init__(self, bench: Bench, topic: str) -> None:
-        self._bench, self._topic = bench, topic
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._write)
-        self.sent = 0
-
-    def __enter__(self) -> Self:
-        """Begins."""
-        self._thread.start()
-        return self
-
-    def _write(self) -> None:
-        for first in itertools.count(0, 20):
-            if self._ended.is_set():
-                return
-            numbers = range(first, first + 20)
-            self._bench.kafka.produce(self._topic, [Record(key=b"key", value=str(n + 1).encode()) for n in numbers])
-            self.sent = first + 20
-
-    def __exit__(self, *_: object) -> None:
-        """Ends, with the last record written."""
-        self._ended.set()
-        self._thread.join()
-
-
 @pytest.mark.usefixtures("few_partitions")
 @pytest.mark.parametrize("build", [copies, copies_through_python, copies_of_batches, counts])
 def test_the_next_start_repeats_nothing(bench: Bench, build: Callable[[DataFrame], DataFrame]) -> None:
     """The count of the only key numbers its records: every number must come once, in order, in both cases."""
     source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out", partitions=1)
-    with Load(bench, source) as load:
+    with Load(bench.kafka, source) as load:
         for more in (50, 100):
             query = start_real_time(bench.write(build(bench.read(source)), sink))
             already = len(bench.kafka.read(sink))
@@ -81,7 +51,7 @@ def test_the_next_start_repeats_nothing(bench: Bench, build: Callable[[DataFrame
     query = start_real_time(bench.write(build(bench.read(source)), sink))
     bench.kafka.read_until(sink, load.sent, timeout=PATIENCE)
     headrace.drain(query)
-    assert bench.kafka.values(sink) == [str(number + 1).encode() for number in range(load.sent)]
+    assert bench.kafka.values(sink) == load.values
 
 
 def test_a_micro_batch_query_is_stopped_between_two_batches(bench: Bench) -> None:
