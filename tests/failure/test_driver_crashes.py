@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headrace.testing import eventually
+from headrace.local import Broker
+from headrace.testing import Kafka, eventually
+from tests.failure.copies import Copies
 from tests.integration.recorded import PATIENCE
 
 if TYPE_CHECKING:
-    from tests.failure.copies import Copies
+    from pathlib import Path
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -60,6 +62,35 @@ def test_a_run_that_was_away_can_record_nothing_when_it_comes_back(copies: Copie
     eventually(lambda: copies.recorded() == 6, PATIENCE)
     counts = copies.await_all(["a", "b", "c", "d", "e", "f"])
     assert counts[b"a"] == counts[b"b"] == 1
+
+
+def test_a_run_that_stood_still_in_a_transaction_does_not_shut_out_its_successor(tmp_path: Path) -> None:
+    """It is back in the middle of a call that has taken too long, and would try again with a new producer."""
+    with Broker() as broker:
+        kafka = Kafka(broker.bootstrap)
+        copies = Copies(kafka, tmp_path)
+        try:
+            away = copies.start()
+            kafka.produce(copies.source, ["a"])
+            eventually(lambda: copies.recorded() == 1, PATIENCE * 2)
+            kafka.produce(copies.source, ["b"])
+            copies.await_all(["a", "b"])
+            # The answer to what it has asked, if it has, comes while it is away.
+            os.kill(int(broker.pid or 0), signal.SIGSTOP)
+            os.killpg(away.pid, signal.SIGSTOP)
+            os.kill(int(broker.pid or 0), signal.SIGCONT)
+            successor = copies.start()
+            kafka.produce(copies.source, ["c"])
+            eventually(lambda: copies.recorded() == 3, PATIENCE * 2)
+            os.killpg(away.pid, signal.SIGCONT)
+            kafka.produce(copies.source, ["d"])
+            eventually(lambda: away.poll() is not None, PATIENCE * 2)
+            assert "CHECKPOINT_TAKEN_OVER" in copies.log()
+            kafka.produce(copies.source, ["e"])
+            eventually(lambda: copies.recorded() == 5, PATIENCE)
+            assert successor.poll() is None
+        finally:
+            copies.end()
 
 
 def test_a_run_that_is_told_to_end_drains_its_queries(copies: Copies) -> None:

@@ -13,7 +13,7 @@ import org.apache.kafka.clients.admin.{Admin, AdminClientConfig}
 import org.apache.kafka.clients.consumer.{ConsumerGroupMetadata, OffsetAndMetadata}
 import org.apache.kafka.clients.producer.{KafkaProducer, ProducerConfig}
 import org.apache.kafka.common.TopicPartition
-import org.apache.kafka.common.errors.{InvalidProducerEpochException, ProducerFencedException, TimeoutException}
+import org.apache.kafka.common.errors.{InvalidProducerEpochException, InvalidTxnStateException, ProducerFencedException, TimeoutException}
 import org.apache.spark.TaskContext
 
 /** What a task has recorded, in Kafka: offsets of a group that belongs to its query alone, written in transactions. From
@@ -26,6 +26,8 @@ private[commit] final class OffsetStore(plan: ProgressPlan, settings: Map[String
 
   // Kafka would rather be told by a consumer of the group; this group has none.
   @nowarn("cat=deprecation") private val group = new ConsumerGroupMetadata(plan.group)
+  // What stood there when the task began: partitions to which nothing came bear the stamps of earlier runs.
+  @volatile private var before = Map.empty[TopicPartition, OffsetAndMetadata]
 
   def create(own: Map[String, String]): Producer = {
     val needed = Map(
@@ -45,6 +47,7 @@ private[commit] final class OffsetStore(plan: ProgressPlan, settings: Map[String
   /** Where the task goes on; to be asked after the fence, by every attempt. */
   def resume(starts: Map[TopicPartition, Long]): Map[TopicPartition, Long] = {
     val recorded = persistently(false)(read())
+    before = recorded
     val later = recorded.values.flatMap(Stamp.of).find(stamp => stamp.run == plan.run && stamp.epoch > plan.epoch)
     later.foreach(stamp => throw tooLate(stamp))
     Resume.from(starts, recorded, plan.topicIds, plan.epoch)
@@ -69,9 +72,19 @@ private[commit] final class OffsetStore(plan: ProgressPlan, settings: Map[String
     */
   def failure(cause: Throwable)(otherwise: String => HeadraceException): HeadraceException =
     if (!isFenced(cause)) otherwise(cause.getMessage)
-    else successor().map(takenOver(_, cause)).getOrElse(otherwise(
+    else knownSuccessor.map(takenOver(_, cause)).getOrElse(otherwise(
       "the brokers have ended the transaction: they heard nothing of this task for too long, or another run has started and " +
         "recorded nothing yet"))
+
+  /** Refuses to go on beside another run. To be asked before a task makes itself another producer: that would shut out the
+    * other run, which has every right to be there.
+    */
+  def checkSuccessor(): Unit = persistently(false)(successor()).foreach(stamp => throw takenOver(stamp, null))
+
+  /** Whether another run is known to have taken over; brokers that are away cannot tell. */
+  def hasSuccessor: Boolean = knownSuccessor.isDefined
+
+  private def knownSuccessor: Option[Stamp] = Try(successor()).toOption.flatten
 
   private def takenOver(stamp: Stamp, cause: Throwable) = new HeadraceException(
     "CHECKPOINT_TAKEN_OVER",
@@ -80,13 +93,17 @@ private[commit] final class OffsetStore(plan: ProgressPlan, settings: Map[String
     Map("run" -> stamp.run, "host" -> stamp.host),
     cause)
 
-  private def isFenced(cause: Throwable): Boolean = Iterator.iterate(cause)(_.getCause).takeWhile(_ != null).exists {
-    case _: ProducerFencedException | _: InvalidProducerEpochException => true
+  /** Whether the brokers know of a later producer: of another run, or only because they gave up a transaction of ours. */
+  def isFenced(cause: Throwable): Boolean = Iterator.iterate(cause)(_.getCause).takeWhile(_ != null).exists {
+    // The last one is what a producer is told that is just one behind.
+    case _: ProducerFencedException | _: InvalidProducerEpochException | _: InvalidTxnStateException => true
     case _ => false
   }
 
-  private def successor(): Option[Stamp] =
-    Try(read(stable = false)).toOption.iterator.flatMap(_.values).flatMap(Stamp.of(_)).find(_.run != plan.run)
+  /** Another run that has recorded something since this task began. */
+  private def successor(): Option[Stamp] = read(stable = false).iterator
+    .filterNot { case (partition, recorded) => before.get(partition).contains(recorded) }
+    .flatMap { case (_, recorded) => Stamp.of(recorded) }.find(_.run != plan.run)
 
   /** Waits for brokers that are away. After a timeout, a producer wants the same call again and no other. */
   @tailrec def persistently[T](over: => Boolean)(call: => T): T =

@@ -77,6 +77,12 @@ private[headrace] final class TaskProgress(
     made
   }
 
+  /** After a try that failed. A task that stood still for a while may find another run in its place. */
+  private def beginAgain(): OffsetStore.Producer = {
+    store.checkSuccessor()
+    begin()
+  }
+
   private def run(): Unit =
     try while (!finishing) {
         val cut = waiting.getAndSet(null)
@@ -91,7 +97,7 @@ private[headrace] final class TaskProgress(
     if (news.nonEmpty)
       try {
         CrashPoint.reach("progress-due")
-        val kafka = producer.getOrElse(begin())
+        val kafka = producer.getOrElse(beginAgain())
         kafka.beginTransaction()
         store.put(kafka, news)
         CrashPoint.reach("progress-sent")
@@ -100,38 +106,47 @@ private[headrace] final class TaskProgress(
         recorded ++= news
         scope.meter.foreach(_.commit())
       } catch {
-        case passing: RetriableException if !closed =>
-          log.warn("Progress could not be recorded and will be with the next records: {}", passing.getMessage)
-          giveUp()
-        case other: Exception if !closed => fail(other)
+        case cause: Exception if !closed => notRecorded(cause)
       }
+  }
+
+  /** What may pass does not end the query: brokers that were away, a transaction that they gave up meanwhile. */
+  private def notRecorded(cause: Exception): Unit = cause match {
+    case known: HeadraceException => end(known)
+    case fenced if store.isFenced(fenced) && (finishing || store.hasSuccessor) => fail(fenced)
+    case passing if passing.isInstanceOf[RetriableException] || store.isFenced(passing) =>
+      log.warn("Progress could not be recorded and will be with the next records: {}", passing.getMessage)
+      giveUp()
+    case other => fail(other)
   }
 
   private def persistently[T](call: => T): T = store.persistently(finishing || closed)(call)
 
-  private def fail(cause: Exception): Unit = {
+  private def fail(cause: Exception): Unit = end(store.failure(cause)(reason =>
+    new HeadraceException(
+      "PROGRESS_NOT_RECORDED",
+      s"Progress of this query could not be recorded ($reason). Nothing is lost; records since the last record of progress " +
+        "are read again at the next start. Check the brokers and the rights of the sink's user, and that no other run uses " +
+        "the same checkpoint.",
+      Map("group" -> plan.group),
+      cause)))
+
+  private def end(failure: HeadraceException): Unit = {
     finishing = true
-    scope.sinkFailed(store.failure(cause)(reason =>
-      new HeadraceException(
-        "PROGRESS_NOT_RECORDED",
-        s"Progress of this query could not be recorded ($reason). Nothing is lost; records since the last record of progress " +
-          "are read again at the next start. Check the brokers and the rights of the sink's user, and that no other run uses " +
-          "the same checkpoint.",
-        Map("group" -> plan.group),
-        cause)))
+    scope.sinkFailed(failure)
   }
 
   /** Everything that was sent is acknowledged. Where the offsets cannot be recorded now, Spark's own record of the epoch must
     * do: an offset of a topic that was deleted, for one, must not hold up the end of the epoch that says so.
     */
   override def finish(offsets: Map[TopicPartition, Long]): Unit = {
-    end()
+    endRecorder()
     scope.throwIfSinkFailed()
     if (producer.isDefined) record(offsets)
     scope.throwIfSinkFailed()
   }
 
-  private def end(): Unit = {
+  private def endRecorder(): Unit = {
     finishing = true
     LockSupport.unpark(recorder)
     TaskThread.join(recorder)
@@ -140,7 +155,7 @@ private[headrace] final class TaskProgress(
   private def close(): Unit = {
     closed = true
     recorder.interrupt()
-    end()
+    endRecorder()
     giveUp()
   }
 
