@@ -93,7 +93,7 @@ def _metric(metric: Metric, snapshot: Snapshot) -> export.Metric | None:
 
 
 def _number(sample: Sample, value: float, now: int) -> export.NumberDataPoint:
-    return export.NumberDataPoint(sample.labels, _since(sample), now, value)
+    return export.NumberDataPoint(sample.labels, _since(sample), now, float(value))
 
 
 def _histogram(sample: Sample, value: Quantiles, now: int) -> export.HistogramDataPoint:
