@@ -108,7 +108,12 @@ def test_workers_are_known_by_their_process(bench: Bench) -> None:
     source = bench.kafka.topic("source", partitions=1)
     query = start_real_time(bench.write(in_python(bench.read(source)), bench.kafka.topic("sink")))
     bench.kafka.produce(source, RECORDS)
-    found = await_observed(query, lambda found: any(worker["rows"] == COUNT for worker in found["python"]))
+
+    def has_answered(found: dict[str, Any]) -> bool:
+        # Rows count when they are sent, batches when they are answered.
+        return any(worker["rows"] == COUNT and worker["batch_p50"] is not None for worker in found["python"])
+
+    found = await_observed(query, has_answered)
     (worker,) = found["python"]
     assert worker["functions"] == ["<lambda>"]
     assert worker["alive"]

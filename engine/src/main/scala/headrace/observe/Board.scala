@@ -11,6 +11,7 @@ object Board {
 
   private var application = Option.empty[SparkContext]
   private val runs = mutable.LinkedHashMap.empty[String, Run]
+  private val heard = mutable.HashMap.empty[String, Long]
   private val executors = mutable.LinkedHashMap.empty[String, Executor]
 
   /** Everything there is to tell, as one JSON document. */
@@ -27,6 +28,7 @@ object Board {
     application = Some(context)
     runs.clear()
     executors.clear()
+    heard.clear()
   }
 
   private[headrace] def take(news: ExecutorNews): Unit = synchronized {
@@ -34,6 +36,13 @@ object Board {
     executors.getOrElseUpdate(news.executor, new Executor(news.executor, news.host)).take(news.jvm, now)
     news.tasks.foreach(task => run(task.id.run).take(Told(now, news.executor, news.host, task)))
     news.tail.foreach(record => run(record.run).sampled(record))
+  }
+
+  /** As `take`, of an executor that may say the same again. */
+  private[headrace] def takeOnce(news: ExecutorNews): Unit = synchronized {
+    val before = heard.getOrElse(news.executor, 0L)
+    heard(news.executor) = math.max(before, news.number)
+    if (news.number > before) take(news)
   }
 
   private[observe] def planned(id: String, epoch: PlannedEpoch): Unit = synchronized(run(id).planned(epoch))
