@@ -57,8 +57,10 @@ class Sender:
 
     def _send_on(self) -> None:
         with self._feed.read(self._every_s) as reader:
-            while not self._is_over.is_set():
+            while True:
                 sight = reader.next(_PATIENCE_S)
+                if self._is_over.is_set():
+                    return
                 if sight is not None and sight.document is not None:
                     # A collector that is away is logged by the exporter; the next metrics hold these.
                     self._exporter.export(as_metrics(Snapshot.read(sight.document)))
