@@ -77,7 +77,8 @@ private[headrace] final class HeadraceExecutor extends ExecutorPlugin {
     every(interval(context, "consumer"))(ConsumerPool.evict())
     every(interval(context, "producer"))(ProducerPool.evict())
     // In local mode driver and executor share one JVM and therefore one board: nothing to copy.
-    if (context.executorID() == HeadracePlugin.Driver) every(TellMs)(Board.take(Meters.news())) else every(TellMs)(swap(context))
+    val isDriver = context.executorID() == HeadracePlugin.Driver
+    every(TellMs)(if (isDriver) Board.takeOwn() else swap(context))
     every(1000)(Clock.set())
     Meters.hear(asks = true)
   }

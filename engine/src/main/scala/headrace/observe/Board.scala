@@ -17,7 +17,7 @@ object Board {
   /** Everything there is to tell, as one JSON document. */
   def snapshot(): String = synchronized {
     // What the tasks of this very JVM have to tell need not wait; on a cluster there are none.
-    if (SparkEnv.get != null) take(Meters.news())
+    takeOwn()
     val now = System.currentTimeMillis()
     executors.filterInPlace((_, executor) => executor.isThere(now))
     Document.of(application, runs.values.filter(_.id.isDefined).toSeq, executors.values.toSeq, now)
@@ -31,14 +31,17 @@ object Board {
     heard.clear()
   }
 
-  private[headrace] def take(news: ExecutorNews): Unit = synchronized {
+  /** What the tasks of this JVM have to tell; asked for and taken at once, so that it comes in order. */
+  private[headrace] def takeOwn(): Unit = synchronized(if (SparkEnv.get != null) take(Meters.news()))
+
+  private def take(news: ExecutorNews): Unit = {
     val now = System.currentTimeMillis()
     executors.getOrElseUpdate(news.executor, new Executor(news.executor, news.host)).take(news.jvm, now)
     news.tasks.foreach(task => run(task.id.run).take(Told(now, news.executor, news.host, task)))
     news.tail.foreach(record => run(record.run).sampled(record))
   }
 
-  /** As `take`, of an executor that may say the same again. */
+  /** What another executor has to tell; it may say the same again. */
   private[headrace] def takeOnce(news: ExecutorNews): Unit = synchronized {
     val before = heard.getOrElse(news.executor, 0L)
     heard(news.executor) = math.max(before, news.number)
