@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from headrace.errors import ExtraMissingError
 from headrace.observe.ladder import BOUNDS_MS, on_ladder
-from headrace.observe.metrics import METRICS, Kind, Metric, Sample
+from headrace.observe.metrics import METRICS, Kind, Metric
 from headrace.observe.snapshot import Quantiles, Snapshot
 
 try:
@@ -22,6 +22,7 @@ except ImportError as cause:
 
 if TYPE_CHECKING:
     from headrace.observe.feed import Feed
+    from headrace.observe.sampling import Sample
 
 _EVERY_S = 10.0
 _PATIENCE_S = 30.0
