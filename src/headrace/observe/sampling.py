@@ -88,7 +88,14 @@ def per_worker(value: Callable[[Worker], float | None]) -> Callable[[Snapshot], 
     """Returns how to take one value of each Python worker that has it."""
     return _per_part(
         lambda query: query.python,
-        lambda worker: {"host": worker.host or "", "pid": _text(worker.pid), "stage": _text(worker.stage)},
+        lambda worker: {
+            "host": worker.host or "",
+            "pid": _text(worker.pid),
+            "stage": _text(worker.stage),
+            # Not every worker tells its process; a task may have several, for functions of different kinds.
+            "task": _text(worker.task),
+            "functions": ",".join(worker.functions),
+        },
         value,
     )
 
