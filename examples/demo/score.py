@@ -57,7 +57,8 @@ def main() -> None:
     query = (
         score(transactions, merchants)
         .select(F.col("card").alias("key"), F.to_json(F.struct("*")).alias("value"))
-        .writeStream.format("kafka")
+        .writeStream.queryName("scores")
+        .format("kafka")
         .option("kafka.bootstrap.servers", args.bootstrap)
         .option("topic", args.scores)
         .option("checkpointLocation", args.checkpoint)

@@ -127,9 +127,9 @@ def test_the_page_finds_a_supervised_application_again_after_its_jvm_was_killed(
         shown.await_text("#tail", "before")
         application.jvm().kill()
         shown.await_text("#connection-text", "what you see is from")
-        # The next run reads its own commands; it goes on at the checkpoint, and so it is the same query.
-        application.tell(asdict(copy))
         expect(shown.page.locator("#connection-text")).to_have_text("live", timeout=2 * PATIENCE_MS)
+        # The next run has to be told, too; it goes on at the checkpoint, and so it is the same query.
+        application.tell(asdict(copy))
         kafka.produce(copy.source, ["after"])
         shown.await_text("#tail", "after")
         shown.await_text("#name", "steady")

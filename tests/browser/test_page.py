@@ -41,7 +41,7 @@ class TestARunningQuery:
 
     def test_it_says_how_fast_it_is_and_where_the_time_goes(self, shown: Shown) -> None:
         shown.await_text("#verdict", "99 of 100 records take less than 21 ms, end to end.")
-        shown.await_text("#verdict", "Most of the time is delivery: 41 %.")
+        shown.await_text("#verdict", "The largest part of it is delivery: 41 %.")
         shown.await_text("#big", "7.6")
         assert "real-time mode · at-least-once" in shown.text("#facts")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Show how fast the running applications are, and where the time goes, in the terminal."""
+"""Show in the terminal how fast running applications are."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from headrace.errors import ExtraMissingError
 from headrace.observe.ladder import BOUNDS_MS, on_ladder
-from headrace.observe.metrics import METRICS, Kind, Metric, Sample
+from headrace.observe.metrics import METRICS, Kind, Metric
 from headrace.observe.snapshot import Quantiles, Snapshot
 
 try:
@@ -22,6 +22,7 @@ except ImportError as cause:
 
 if TYPE_CHECKING:
     from headrace.observe.feed import Feed
+    from headrace.observe.sampling import Sample
 
 _EVERY_S = 10.0
 _PATIENCE_S = 30.0
@@ -57,8 +58,10 @@ class Sender:
 
     def _send_on(self) -> None:
         with self._feed.read(self._every_s) as reader:
-            while not self._is_over.is_set():
+            while True:
                 sight = reader.next(_PATIENCE_S)
+                if self._is_over.is_set():
+                    return
                 if sight is not None and sight.document is not None:
                     # A collector that is away is logged by the exporter; the next metrics hold these.
                     self._exporter.export(as_metrics(Snapshot.read(sight.document)))
@@ -93,7 +96,7 @@ def _metric(metric: Metric, snapshot: Snapshot) -> export.Metric | None:
 
 
 def _number(sample: Sample, value: float, now: int) -> export.NumberDataPoint:
-    return export.NumberDataPoint(sample.labels, _since(sample), now, value)
+    return export.NumberDataPoint(sample.labels, _since(sample), now, float(value))
 
 
 def _histogram(sample: Sample, value: Quantiles, now: int) -> export.HistogramDataPoint:

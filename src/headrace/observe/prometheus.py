@@ -7,12 +7,13 @@ import itertools
 from typing import TYPE_CHECKING
 
 from headrace.observe.ladder import BOUNDS_MS, on_ladder
-from headrace.observe.metrics import METRICS, Kind, Metric, Sample
+from headrace.observe.metrics import METRICS, Kind, Metric
 from headrace.observe.snapshot import Quantiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from headrace.observe.sampling import Sample
     from headrace.observe.snapshot import Snapshot
 
 CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"

@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from headrace.observe.metrics import current_runs
+from headrace.observe.sampling import current_runs
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -7,7 +7,7 @@ import { isPressed, sharesOf } from "./model.js";
 
 const HEIGHT = 128;
 const NARROWEST = 176;
-const WIDEST = 290;
+const WIDEST = 400;
 const GAP = 112;
 const GAP_BELOW = 46;
 const UPRIGHT_BELOW = 760;

@@ -82,7 +82,7 @@ function bottleneck(query) {
   if (pressed.length) return `Pressure builds: the buffers behind ${pressed.join(", ")} are filling up.`;
   if (!shares) return "";
   const [name, share] = Object.entries(shares).sort((one, other) => other[1] - one[1])[0];
-  return `Most of the time is ${name}: ${percent(share)}.`;
+  return `The largest part of it is ${name}: ${percent(share)}.`;
 }
 
 function behind(query) {

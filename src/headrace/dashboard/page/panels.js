@@ -85,7 +85,7 @@ function showTiles(query) {
     {
       title: "lag",
       value: `${count(lag?.records)} records`,
-      note: lag?.seconds === null || lag?.seconds === undefined ? "" : `${time(lag.seconds * 1000)} behind`,
+      note: lag?.seconds === 0 ? "up to date" : lag?.seconds ? `${time(lag.seconds * 1000)} behind` : "",
       isWarm: (lag?.seconds ?? 0) >= LATE_S,
     },
     {
@@ -207,7 +207,7 @@ function showTail(query) {
       "li", {},
       make("span", { class: "time" }, at(record.time_ms)),
       make("span", { class: "key", title: record.key ?? "" }, record.key ?? NONE),
-      make("span", { class: "value" }, record.value ?? "null"),
+      make("span", { class: "value", title: record.value ?? "" }, record.value ?? "null"),
     );
   if (records.length) sync(byId("tail"), records, key, create);
   else sync(byId("tail"), [{}], () => "none", () => make("li", { class: "none" }, "Nothing has been written yet."));

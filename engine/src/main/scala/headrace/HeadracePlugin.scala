@@ -27,12 +27,15 @@ private[headrace] object HeadracePlugin {
 
   /** How often the executors tell the driver what they have to tell. */
   private[headrace] val TellMs = 500L
+
+  /** How much of it waits for a driver that does not answer. */
+  private[headrace] val MostUntold = 120
 }
 
 /** Executor to driver: "these epochs should end" (empty: just asking), and what the tasks there have to tell. The answer is
   * the driver's whole board.
   */
-private[headrace] final case class SignalExchange(ends: Map[String, Long], news: ExecutorNews)
+private[headrace] final case class SignalExchange(ends: Map[String, Long], news: Seq[ExecutorNews])
 
 private[headrace] final class HeadraceDriver extends DriverPlugin {
   override def init(context: SparkContext, plugin: PluginContext): JMap[String, String] = {
@@ -48,7 +51,7 @@ private[headrace] final class HeadraceDriver extends DriverPlugin {
   override def receive(message: Any): AnyRef = message match {
     case SignalExchange(ends, news) =>
       EpochSignal.merge(ends)
-      Board.take(news)
+      news.foreach(Board.takeOnce)
       EpochSignal.snapshot()
     case other =>
       throw new IllegalArgumentException(s"the Headrace driver plugin got an unknown message: ${other.getClass}")
@@ -56,10 +59,11 @@ private[headrace] final class HeadraceDriver extends DriverPlugin {
 }
 
 private[headrace] final class HeadraceExecutor extends ExecutorPlugin {
-  import HeadracePlugin.TellMs
+  import HeadracePlugin.{MostUntold, TellMs}
 
   private val log = LoggerFactory.getLogger(classOf[HeadraceExecutor])
   private var chores: ScheduledExecutorService = _
+  private var untold = Vector.empty[ExecutorNews]
 
   override def init(context: PluginContext, extra: JMap[String, String]): Unit = {
     SharedFiles.settle(context.conf())
@@ -73,8 +77,10 @@ private[headrace] final class HeadraceExecutor extends ExecutorPlugin {
     every(interval(context, "consumer"))(ConsumerPool.evict())
     every(interval(context, "producer"))(ProducerPool.evict())
     // In local mode driver and executor share one JVM and therefore one board: nothing to copy.
-    if (context.executorID() == HeadracePlugin.Driver) every(TellMs)(Board.take(Meters.news())) else every(TellMs)(swap(context))
+    val isDriver = context.executorID() == HeadracePlugin.Driver
+    every(TellMs)(if (isDriver) Board.takeOwn() else swap(context))
     every(1000)(Clock.set())
+    Meters.hear(asks = true)
   }
 
   /** Spark's name for how often idle clients are looked for; not positive: never. */
@@ -89,11 +95,16 @@ private[headrace] final class HeadraceExecutor extends ExecutorPlugin {
     chores.scheduleWithFixedDelay(guarded, ms, ms, TimeUnit.MILLISECONDS): Unit
   }
 
-  private def swap(context: PluginContext): Unit =
-    EpochSignal.merge(context.ask(SignalExchange(EpochSignal.snapshot(), Meters.news())).asInstanceOf[Map[String, Long]])
+  private def swap(context: PluginContext): Unit = {
+    // A driver that does not answer may have heard it or not: it is told again, and takes it once.
+    untold = (untold :+ Meters.news()).takeRight(MostUntold)
+    EpochSignal.merge(context.ask(SignalExchange(EpochSignal.snapshot(), untold)).asInstanceOf[Map[String, Long]])
+    untold = Vector.empty
+  }
 
   override def shutdown(): Unit = {
     if (chores != null) chores.shutdownNow()
+    Meters.hear(asks = false)
     ConsumerPool.closeAll()
     ProducerPool.closeAll()
   }

@@ -11,12 +11,13 @@ object Board {
 
   private var application = Option.empty[SparkContext]
   private val runs = mutable.LinkedHashMap.empty[String, Run]
+  private val heard = mutable.HashMap.empty[String, Long]
   private val executors = mutable.LinkedHashMap.empty[String, Executor]
 
   /** Everything there is to tell, as one JSON document. */
   def snapshot(): String = synchronized {
     // What the tasks of this very JVM have to tell need not wait; on a cluster there are none.
-    if (SparkEnv.get != null) take(Meters.news())
+    takeOwn()
     val now = System.currentTimeMillis()
     executors.filterInPlace((_, executor) => executor.isThere(now))
     Document.of(application, runs.values.filter(_.id.isDefined).toSeq, executors.values.toSeq, now)
@@ -27,13 +28,24 @@ object Board {
     application = Some(context)
     runs.clear()
     executors.clear()
+    heard.clear()
   }
 
-  private[headrace] def take(news: ExecutorNews): Unit = synchronized {
+  /** What the tasks of this JVM have to tell; asked for and taken at once, so that it comes in order. */
+  private[headrace] def takeOwn(): Unit = synchronized(if (SparkEnv.get != null) take(Meters.news()))
+
+  private def take(news: ExecutorNews): Unit = {
     val now = System.currentTimeMillis()
     executors.getOrElseUpdate(news.executor, new Executor(news.executor, news.host)).take(news.jvm, now)
     news.tasks.foreach(task => run(task.id.run).take(Told(now, news.executor, news.host, task)))
     news.tail.foreach(record => run(record.run).sampled(record))
+  }
+
+  /** What another executor has to tell; it may say the same again. */
+  private[headrace] def takeOnce(news: ExecutorNews): Unit = synchronized {
+    val before = heard.getOrElse(news.executor, 0L)
+    heard(news.executor) = math.max(before, news.number)
+    if (news.number > before) take(news)
   }
 
   private[observe] def planned(id: String, epoch: PlannedEpoch): Unit = synchronized(run(id).planned(epoch))

@@ -77,8 +77,12 @@ private[headrace] final case class TailRecord(run: String, timeMs: Long, topic: 
   */
 private[headrace] final case class JvmNews(gcMs: Long, gcMaxMs: Double, heapUsed: Long, heapMax: Long)
 
-/** What an executor has to tell. */
+/** What an executor has to tell.
+  *
+  * @param number counts what it has told
+  */
 private[headrace] final case class ExecutorNews(
+    number: Long,
     executor: String,
     host: String,
     tasks: Seq[TaskNews],

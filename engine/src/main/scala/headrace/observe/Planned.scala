@@ -74,7 +74,7 @@ private[headrace] object Planned {
   private def cut(top: SparkPlan): Cut = {
     // Two shuffles may follow each other with nothing in between.
     val nodes = Option.unless(top.isInstanceOf[ShuffleExchangeExec])(top).toSeq.flatMap(inside)
-    val exchanges = (top +: nodes.flatMap(_.children)).collect { case exchange: ShuffleExchangeExec => exchange }
+    val exchanges = (top +: nodes.flatMap(streamed)).collect { case exchange: ShuffleExchangeExec => exchange }
     val read = nodes.collect { case scan: RealTimeStreamScanExec => scan.inputPartitions.size }.sum
     new Cut(
       nodes,
@@ -83,7 +83,11 @@ private[headrace] object Planned {
   }
 
   private def inside(node: SparkPlan): Seq[SparkPlan] =
-    node +: node.children.filterNot(_.isInstanceOf[ShuffleExchangeExec]).flatMap(inside)
+    node +: streamed(node).filterNot(_.isInstanceOf[ShuffleExchangeExec]).flatMap(inside)
+
+  /** Those from which records come: the static side of a join is no part of the way. */
+  private def streamed(node: SparkPlan): Seq[SparkPlan] =
+    node.children.filter(_.exists(_.isInstanceOf[RealTimeStreamScanExec]))
 
   private def name(node: SparkPlan): String = node match {
     case scan: RealTimeStreamScanExec => scan.scan.description()
