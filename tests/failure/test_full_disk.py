@@ -47,7 +47,11 @@ def fill(disk: Path) -> Path:
     return filler
 
 
-@pytest.mark.parametrize("words", [(), ("exactly-once",), ("counted",)], ids=lambda words: " ".join(words) or "plain")
+@pytest.mark.parametrize(
+    "words",
+    [pytest.param((), marks=pytest.mark.soak), pytest.param(("exactly-once",), marks=pytest.mark.soak), ("counted",)],
+    ids=["plain", "exactly once", "counted"],
+)
 def test_the_query_fails_clearly_and_goes_on_when_there_is_room(
     kafka: Kafka, disk: Path, tmp_path: Path, words: tuple[str, ...]
 ) -> None:

@@ -41,7 +41,7 @@ def answers_agree(bench: Bench, table: Table) -> None:
 
 
 @given(table=tables())
-@settings(unhurried, max_examples=8)
+@settings(unhurried, max_examples=5)
 def test_what_is_made_up_is_answered_alike(bench: Bench, table: Table) -> None:
     answers_agree(bench, table)
 
