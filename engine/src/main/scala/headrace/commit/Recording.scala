@@ -18,6 +18,9 @@ private[headrace] trait Progress {
   /** Where the task goes on: behind what was recorded before. */
   def resume(starts: Map[TopicPartition, Long]): Map[TopicPartition, Long]
 
+  /** The task goes on after it stood still for a while. Throws if another run has its place. */
+  def stoodStill(): Unit
+
   /** Whether another cut may be made. */
   def isReady: Boolean
 
@@ -44,6 +47,7 @@ private[headrace] final class Recording(scope: TaskScope, progress: Progress, in
   // The source's thread only.
   private var dueMs = 0L
   private var last = Cut(0, Map.empty)
+  private var lookedMs = 0L
 
   def resume(starts: Map[TopicPartition, Long]): Map[TopicPartition, Long] = progress.resume(starts)
 
@@ -52,6 +56,8 @@ private[headrace] final class Recording(scope: TaskScope, progress: Progress, in
 
   /** Called by the source where it waits for records or hands one on. */
   def look(nowMs: Long, handedOn: Long): Unit = {
+    if (lookedMs > 0 && nowMs - lookedMs > StillMs) progress.stoodStill()
+    lookedMs = nowMs
     // A clock that was set back would put off the next cut by as much.
     if (dueMs - nowMs > intervalMs) dueMs = nowMs
     if (nowMs >= dueMs && progress.isReady) {
@@ -79,6 +85,9 @@ private[headrace] object Recording {
   def spreadMs(intervalMs: Long, task: Int): Long = ((task * GoldenRatio) % 1 * intervalMs).toLong
 
   private val GoldenRatio = 0.618034
+  /** The source looks ten times a second at least, unless the process, or what is behind the source, stands still. */
+  private val StillMs = 2000L
+
   // A cut waits for rows that are on their way; polls this short happen only then.
   private val SoonMs = 3L
 }

@@ -59,6 +59,9 @@ private[headrace] final class TaskProgress(
 
   override def resume(starts: Map[TopicPartition, Long]): Map[TopicPartition, Long] = store.resume(starts)
 
+  // What is written cannot be fenced: a task whose place was taken must not go on with all that came meanwhile.
+  override def stoodStill(): Unit = store.checkSuccessor()
+
   override def isReady: Boolean = true
 
   override def cut(now: Cut): Unit = generations.cut(now)

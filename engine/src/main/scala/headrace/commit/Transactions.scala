@@ -82,6 +82,9 @@ private[headrace] final class Transactions(
   // The task's end closes it: others of the task send here too.
   override def release(): Unit = ()
 
+  // What it sends is seen by nobody if its place was taken.
+  override def stoodStill(): Unit = ()
+
   override def isReady: Boolean = waiting == null && !committing
 
   override def cut(now: Cut): Unit = waiting = now

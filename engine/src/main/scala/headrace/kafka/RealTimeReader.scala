@@ -80,8 +80,8 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
     while (cursor == null && !killed && !isOver) {
       scope.throwIfSinkFailed()
       poll(math.max(1, math.min(leftMs, recording.fold(LookUpMs)(it => math.min(LookUpMs, it.patienceMs(clockMs, handedOn))))))
+      recording.foreach(_.look(clockMs, handedOn))
       cursor = nextCursor()
-      if (cursor == null) recording.foreach(_.look(clockMs, handedOn))
     }
     if (cursor == null) noRecord() else handOn(cursor)
   }
