@@ -46,6 +46,7 @@ class Feed:
         self._last = Sight(number=0, document=None)
         self._pauses: list[float] = []
         self._is_asking = False
+        self._asked = float("-inf")
 
     @contextlib.contextmanager
     def read(self, every_s: float = EVERY_S) -> Iterator[Reader]:
@@ -72,19 +73,21 @@ class Feed:
 
     def _ask_on(self) -> None:
         while True:
-            asked = time.monotonic()
-            document = self._asked()
+            # Readers that come one after the other are no reason to ask more often.
+            time.sleep(max(0.0, self._asked + LEAST_S - time.monotonic()))
+            self._asked = time.monotonic()
+            document = self._answer()
             with self._changed:
                 self._last = Sight(number=self._last.number + 1, document=document)
                 self._changed.notify_all()
                 # Readers come and go meanwhile, and a new one need not wait for the pace of the others.
-                while self._pauses and (left := asked + min(self._pauses) - time.monotonic()) > 0:
+                while self._pauses and (left := self._asked + min(self._pauses) - time.monotonic()) > 0:
                     self._changed.wait(left)
                 if not self._pauses:
                     self._is_asking = False
                     return
 
-    def _asked(self) -> str | None:
+    def _answer(self) -> str | None:
         # An application that is just being stopped answers with errors, and so does a JVM that is just ending. Readers
         # learn that it cannot be asked, and the next question will tell.
         try:
