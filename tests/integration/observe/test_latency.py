@@ -103,3 +103,19 @@ def test_a_micro_batch_query_is_measured_too(bench: Bench) -> None:
     found = await_observed(query, lambda found: found["state"] == "stopped" and all_measured(found))
     assert {part: count_of(found, part) for part in PARTS} == dict.fromkeys(PARTS, COUNT)
     assert found["mode"] == "micro-batch"
+
+
+def test_nothing_is_measured_where_that_is_switched_off(bench: Bench) -> None:
+    """Results are the same, also behind a shuffle, whose rows go without stamps."""
+    source, sink = bench.kafka.topic("source"), bench.kafka.topic("sink")
+    conf: Any = bench.spark.sparkContext._jsc.sc().conf()
+    conf.set("spark.headrace.observe", "false")
+    try:
+        query = start_real_time(bench.write(counted(bench.read(source)), sink))
+        bench.kafka.produce(source, RECORDS)
+        bench.kafka.read_until(sink, COUNT, timeout=PATIENCE)
+        found = await_observed(query, lambda found: bool(found["state"] == "running"))
+        query.stop()
+    finally:
+        conf.set("spark.headrace.observe", "true")
+    assert [found["latency"]["total"][part] for part in PARTS] == [None] * len(PARTS)

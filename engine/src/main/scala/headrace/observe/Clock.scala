@@ -5,8 +5,8 @@ import java.time.Instant
 
 /** The time of day in microseconds, as often as a record comes.
   *
-  * One clock for all parts of a latency, so that they add up. It runs on the JVM's monotonic one, which costs a third of
-  * asking for the time of day, and is set by the latter once a second, so that it can be compared with other machines.
+  * One clock for all parts of a latency, so that they add up. It runs on the JVM's monotonic one and is set by the time of
+  * day once a second, so that it can be compared with other machines.
   */
 private[headrace] object Clock {
   @volatile private var offset = difference()
