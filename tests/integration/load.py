@@ -11,11 +11,13 @@ from headrace.local import Record, Writer
 if TYPE_CHECKING:
     from headrace.testing import Kafka
 
-AT_ONCE = 5
+AT_ONCE = 20
+# Long enough for whoever reads a topic to its end to get there.
+PAUSE_S = 0.1
 
 
 class Load:
-    """Writes the numbers from 1 on, some hundred a second, all with one key, inside its ``with`` block."""
+    """Writes the numbers from 1 on, two hundred a second, all with one key, inside its ``with`` block."""
 
     def __init__(self, kafka: Kafka, topic: str) -> None:
         self._writer, self._topic = Writer(kafka.bootstrap), topic
@@ -34,7 +36,7 @@ class Load:
         return self
 
     def _write(self) -> None:
-        while not self._ended.wait(0.01):
+        while not self._ended.wait(PAUSE_S):
             for number in range(self.sent, self.sent + AT_ONCE):
                 self._writer.write(self._topic, Record(key=b"key", value=str(number + 1).encode()))
             self._writer.flush()
