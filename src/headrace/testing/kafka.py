@@ -82,7 +82,9 @@ class Kafka:
         Returns:
             The records; those of one partition in their order, the partitions in none.
         """
-        with contextlib.closing(Reader(self.bootstrap, topic, committed=committed, client=self._client)) as reader:
+        # A client tells the end when a fetch came back empty: with records coming all the time, that must be soon.
+        client = {"fetch.wait.max.ms": "10", **self._client}
+        with contextlib.closing(Reader(self.bootstrap, topic, committed=committed, client=client)) as reader:
             records: list[Record] = []
             while not reader.at_end:
                 records += reader.poll()
