@@ -97,8 +97,9 @@ def kill_worker(patient: Patient) -> None:
 
 def kill_executor(patient: Patient) -> None:
     """One executor of a cluster; Spark starts another, and its task again, inside the epoch."""
-    os.kill(patient.chance.choice(_processes(patient.run, EXECUTOR)), signal.SIGKILL)
+    # Before it: the others, and Spark's next attempt, go on recording at once.
     patient.note()
+    os.kill(patient.chance.choice(_processes(patient.run, EXECUTOR)), signal.SIGKILL)
 
 
 def kill_broker(patient: Patient) -> None:
