@@ -17,7 +17,8 @@ private[headrace] object Tail {
   @volatile private var dueMicros = 0L
 
   def offer(run: String, record: ProducerRecord[Array[Byte], Array[Byte]], nowMicros: Long): Unit =
-    if (nowMicros >= dueMicros) {
+    // A clock that was set back would put off the next one by as much.
+    if (nowMicros >= dueMicros || dueMicros - nowMicros > EveryMicros) {
       dueMicros = nowMicros + EveryMicros
       if (waiting.size < MostWaiting)
         waiting.add(TailRecord(run, nowMicros / 1000, record.topic, text(record.key), text(record.value))): Unit
