@@ -22,7 +22,7 @@ from engines.roster import ENGINES
 from harness.findings import read
 from harness.report import write
 from harness.results import Result
-from harness.round import Round, measure
+from harness.round import Round, measure, warm_broker
 from harness.table import show
 from workloads.catalog import WORKLOADS
 from workloads.records import Load
@@ -51,6 +51,7 @@ def main() -> int:
     result = Result(command=command)
     try:
         with Broker() as broker:
+            warm_broker(rounds[0], broker, folder, _say)
             for number, plan in enumerate(rounds, 1):
                 _say(f"round {number} of {len(rounds)}: {plan.workload.name}: {plan.workload.title}")
                 result.add(measure(plan, broker, folder, _say))

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from engines.hop import Hop
 from harness.recovery import recover
-from harness.stage import Stage
+from harness.stage import PATIENCE_S, Stage
 from harness.sustained import highest
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from workloads.workload import Workload
 
     from headrace.local import Broker
+
+# As many requests as the broker gets with an engine in between, at the usual rate.
+BROKER_RATE = 2000
+BROKER_WARM_UP_S = 40
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,6 +45,17 @@ class Round:
     """Whether to kill each engine under load."""
     lock: Path | None = None
     """Held while an engine is awake; who else needs the machine can have it between two windows."""
+
+
+def warm_broker(plan: Round, broker: Broker, folder: Path, say: Callable[[str], None]) -> None:
+    """Loads the broker until its own code is compiled: otherwise the engine that is started first pays for it."""
+    load = replace(plan.loads[0], rate=BROKER_RATE)
+    alone = replace(plan, engines=[Hop()], loads=[load])
+    with ExitStack() as stack:
+        stage = Stage(alone, broker, folder, say)
+        stage.open(stack)
+        say(f"broker: warm-up of {BROKER_WARM_UP_S} s")
+        stage.window(stage.contestants[0], load, BROKER_WARM_UP_S, PATIENCE_S, keep=False)
 
 
 def measure(plan: Round, broker: Broker, folder: Path, say: Callable[[str], None]) -> list[dict[str, Any]]:

@@ -118,6 +118,11 @@ def observed() -> str:
     return str(_jvm_class("headrace.observe.Board").snapshot())
 
 
+def jvm_pid() -> int:
+    """Returns the process of the JVM."""
+    return int(_jvm_class("java.lang.ProcessHandle").current().pid())
+
+
 def jvm_exit_code() -> int | None:
     """Returns with what the JVM that this process started has ended; ``None`` while it runs, or if it is not ours."""
     process: subprocess.Popen[bytes] | None = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001

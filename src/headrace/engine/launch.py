@@ -14,6 +14,7 @@ import pyspark
 from pyspark.find_spark_home import _find_spark_home
 
 from headrace.engine import gateway, jars
+from headrace.engine.java import let_compiler_yield
 from headrace.engine.settings import JARS, UserSettings, is_foreign_jar, merge, merge_lists, refuse_conflicts
 from headrace.engine.submission import VARIABLE, Submission
 from headrace.errors import ConnectUnsupportedError, EngineMismatchError, ForeignConnectorError, JvmAlreadyRunningError
@@ -59,6 +60,8 @@ def with_engine(app: Mapping[str, str]) -> Iterator[dict[str, str]]:
         variables[VARIABLE] = submission.with_only({JARS: conf.pop(JARS)}).arguments()
     with _environment(variables):
         yield conf
+    if gateway.is_running():
+        let_compiler_yield(gateway.jvm_pid())
 
 
 def add_engine_to_submission(conf: Mapping[str, str]) -> None:

@@ -13,7 +13,7 @@ import weakref
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self, TypeVar
 
-from headrace.engine.java import find_java
+from headrace.engine.java import find_java, let_compiler_yield
 from headrace.errors import KafkaDiedError, KafkaRequestError, KafkaStartError, PortTakenError
 from headrace.local.failure import FOLDER_IN_USE, PORT_TAKEN, find_cause
 from headrace.local.keeper import release, start_kept
@@ -212,6 +212,7 @@ class Broker:
             remove = data if self._given_data is None else None
             self._process = start_kept(java, cwd=data, output=data / "console.log", remove=remove)
             self._await_service(self._process)
+            let_compiler_yield(self._process.pid)
         except OSError as error:
             self.kill()
             raise KafkaStartError(

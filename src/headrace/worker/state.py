@@ -88,7 +88,7 @@ def by_batch(
                 processor.client.set_handle_state(HandleState.INITIALIZED)
                 looked = time.monotonic()
             posted.finish(processor.client)
-            VALUES.flush()
+            VALUES.flush_if_many()
             yield from joined(answers)
         yield from joined(processor.step(Step.PROCESS_TIMER))
         # The epoch is committed once the answers end.
@@ -118,8 +118,9 @@ class RowProcessor:
         self._udf = parts["udf"]
         self.client: Client = parts["stateful_processor_api_client"]
         self._keys: list[int] = parts["key_offsets"]
-        kind = to_arrow_type(parts["return_type"], timezone="UTC", prefers_large_types=False)
-        self._kind = pa.schema(list(kind))
+        self._kind: pa.StructType = to_arrow_type(parts["return_type"], timezone="UTC", prefers_large_types=False)
+        self._is_flat = not any(pa.types.is_nested(field.type) for field in self._kind)
+        self._names = [field.name for field in self._kind]
         self.has_timers = times_of(self._udf) == "processingtime"
 
     def rows(self, _partition: int, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
@@ -139,8 +140,16 @@ class RowProcessor:
         return [self._packed(self._udf(self.client, step, None, iter(())))]
 
     def _packed(self, answers: Iterable[Row]) -> pa.RecordBatch:
-        rows = pa.RecordBatch.from_pylist([row.asDict(recursive=True) for row in answers], schema=self._kind)
-        return pa.RecordBatch.from_arrays([rows.to_struct_array()], ["_0"])
+        rows = [row if self._is_in_order(row) else self._by_name(row) for row in answers]
+        return pa.RecordBatch.from_arrays([pa.array(rows, self._kind)], ["_0"])
+
+    def _is_in_order(self, row: Row) -> bool:
+        """Says whether a row has the fields of the answer, one by one; inside of fields nobody has looked."""
+        return self._is_flat and getattr(row, "__fields__", None) == self._names
+
+    def _by_name(self, row: Row) -> tuple[Any, ...]:
+        fields = row.asDict(recursive=True)
+        return tuple(fields.get(name) for name in self._names)
 
 
 class PandasProcessor:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of state, many at a time: read from the JVM once in an epoch, written back when a batch of rows is done.
+"""Values of state, many at a time: read from the JVM once in an epoch, written back when many have changed.
 
 Spark's client asks the JVM for each value, and waits. Here the values of all keys of a batch come in one message, those
-that a batch changes go in another, and nobody waits for the answer to that. State is durable when its epoch is
-committed, and an epoch is not committed before everything is written.
+that have changed go in another, once there are many, and nobody waits for the answer to that. State is durable when its
+epoch is committed, and an epoch is not committed before everything is written.
 
 Only values go this way that come back from the JVM as they went: plain fields whose Python types are those of the
 schema. Others, and state with a time to live, which ends by the JVM's clock, stay with Spark's own calls.
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 MOST_KNOWN = 100_000
+MOST_CHANGED = 200
+"""More would make whoever asks next, and the end of the epoch, wait for the JVM to write them; with fewer, a message for
+each record costs more than the record."""
 PLAIN: dict[type, type] = {LongType: int, IntegerType: int, DoubleType: float, StringType: str, BooleanType: bool}
 BITS = {LongType: 63, IntegerType: 31}
 
@@ -161,14 +164,18 @@ class Values:
             self._known.clear()
         self._known.update(zip(places, self._ask(places), strict=True))
 
-    def flush(self) -> None:
-        """Sends what has changed."""
+    def flush_if_many(self) -> None:
+        """Sends what has changed, if that is worth a message."""
+        if len(self._changed) >= MOST_CHANGED:
+            self._flush()
+
+    def _flush(self) -> None:
         if self._changed:
             self._connected().post(self._message([]))
 
     def finish(self) -> None:
         """Sends what has changed, and waits until the JVM has it."""
-        self.flush()
+        self._flush()
         if self._desk is not None:
             self._desk.settle()
 
