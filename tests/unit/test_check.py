@@ -89,6 +89,15 @@ def test_buffers_are_counted_at_both_ends_of_a_shuffle() -> None:
     assert size([replace(READY, shuffles=(20,))]).buffers_mib == (8 + 20) * 32 + 8 * 2 + 32
 
 
+def test_memory_outside_of_the_heaps_is_that_of_the_stages_that_need_it() -> None:
+    """A function before a shuffle of 20, a processor with state behind it: 8 and 20 workers, 20 stores."""
+    wanted = replace(READY, shuffles=(20,), python_stages=(1, 0), state_stages=(1,))
+    assert size([wanted]).workers_mib == (8 + 20) * 100
+    assert size([wanted]).stores_mib == 20 * 136
+    assert "up to 2800 MiB for Python workers and up to 2720 MiB for state stores" in Report(queries=[wanted]).as_text()
+    assert "Python" not in Report(queries=[READY]).as_text()
+
+
 @pytest.mark.parametrize(
     ("query", "budget_ms", "topic"),
     [

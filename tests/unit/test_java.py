@@ -37,7 +37,7 @@ def test_the_optimising_compiler_alone_gives_way(tmp_path: Path) -> None:
 
 
 def test_a_process_that_is_gone_is_no_error() -> None:
-    with subprocess.Popen(["true"]) as child:
+    with subprocess.Popen([sys.executable, "-c", ""]) as child:
         child.wait()
     let_compiler_yield(child.pid)
 

@@ -75,7 +75,8 @@ class CheckedQuery:
         tables: The sizes in bytes of static tables it is joined with, where Spark knows them.
         commits_at_epoch_end: Why progress is not recorded inside its epochs; ``None`` if it is, or nobody knows.
         frozen_clock: Whether it asks for the current time.
-        python: Whether records pass through Python.
+        python_stages: For each operator that is Python's, the number of the shuffles before it.
+        state_stages: The same for stateful operators.
         producer: The settings of its Kafka producer that decide how long a record may wait.
         settings: The application's settings that matter for its size.
         collectors: The garbage collectors of the driver's JVM.
@@ -93,7 +94,8 @@ class CheckedQuery:
     tables: Sequence[int] = ()
     commits_at_epoch_end: str | None = None
     frozen_clock: bool = False
-    python: bool = False
+    python_stages: Sequence[int] = ()
+    state_stages: Sequence[int] = ()
     producer: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     collectors: Sequence[str] = ()

@@ -75,6 +75,8 @@ class Report:
                     "setting": together.setting,
                 },
                 "buffers_mib": together.buffers_mib,
+                "workers_mib": together.workers_mib,
+                "stores_mib": together.stores_mib,
                 "advice": [asdict(advice) for advice in advise_together(self.counted)],
                 "queries": [self._query(query) for query in self.queries],
             },
@@ -125,7 +127,11 @@ class Report:
             f"slots: {total}{together.needed} needed, {together.offered} offered; "
             f"with headroom {together.with_headroom} ({together.setting})"
         )
-        yield f"memory: up to {together.buffers_mib} MiB of buffers on the executors' heaps, beside state and tables"
+        yield f"memory: up to {together.buffers_mib} MiB of buffers on the executors' heaps, beside tables"
+        outside = {"Python workers": together.workers_mib, "state stores": together.stores_mib}
+        named = [f"up to {mib} MiB for {what}" for what, mib in outside.items() if mib]
+        if named:
+            yield f"  outside of the heaps {' and '.join(named)} (spark.executor.memoryOverhead)"
 
 
 def _of_finding(finding: Finding) -> Iterator[str]:

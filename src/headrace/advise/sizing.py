@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +23,11 @@ _PARTITION_MIB = 2
 """Kafka's max.partition.fetch.bytes is 1 MiB: one fetch in hand, and one on its way."""
 _PRODUCER_MIB = 32
 """Kafka's buffer.memory; the tasks of an executor share a producer."""
+_WORKER_MIB = 100
+"""A Python worker with pandas and Arrow and nothing of the user's own: 97 MiB on the machine of the benchmarks, without
+what it shares with the others."""
+_STORE_MIB = 8 + 2 * 64
+"""RocksDB's block cache as Spark sets it, and its two write buffers: as much as one state store takes at most."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,12 +39,16 @@ class Size:
         offered: How many tasks the application can run at once.
         setting: What to change so that they are enough, with headroom.
         buffers_mib: The most that records on their way can take of the executors' heaps.
+        workers_mib: What the Python workers take, outside of the heaps, before they load what the user's code needs.
+        stores_mib: The most that the caches and buffers of state stores take, outside of the heaps.
     """
 
     parts: tuple[int, ...] | None
     offered: int
     setting: str
     buffers_mib: int
+    workers_mib: int
+    stores_mib: int
 
     @property
     def needed(self) -> int | None:
@@ -64,9 +73,28 @@ def size(queries: Sequence[CheckedQuery]) -> Size:
         tuple(itertools.chain.from_iterable(_parts(query) for query in known)) if len(known) == len(queries) else None
     )
     offered = max((_offered(query) for query in queries), default=0)
-    bare = Size(parts=parts, offered=offered, setting="", buffers_mib=sum(_buffers_mib(query) for query in known))
-    setting = _setting(queries[0], bare.with_headroom) if queries and bare.with_headroom is not None else ""
-    return Size(parts=parts, offered=offered, setting=setting, buffers_mib=bare.buffers_mib)
+    bare = Size(
+        parts=parts,
+        offered=offered,
+        setting="",
+        buffers_mib=sum(_buffers_mib(query) for query in known),
+        workers_mib=_WORKER_MIB * sum(_tasks(query, query.python_stages) for query in known),
+        stores_mib=_STORE_MIB * sum(_tasks(query, query.state_stages) for query in known),
+    )
+    if not queries or bare.with_headroom is None:
+        return bare
+    return replace(bare, setting=_setting(queries[0], bare.with_headroom))
+
+
+def _stages(query: CheckedQuery) -> tuple[int, ...]:
+    """The tasks of each stage."""
+    return (sum(source.tasks or 0 for source in query.sources), *query.shuffles)
+
+
+def _tasks(query: CheckedQuery, stages: Sequence[int]) -> int:
+    """The tasks of some stages."""
+    tasks = _stages(query)
+    return sum(tasks[stage] for stage in stages)
 
 
 def _parts(query: CheckedQuery) -> tuple[int, ...]:
@@ -93,7 +121,7 @@ def _setting(query: CheckedQuery, slots: int) -> str:
 
 
 def _buffers_mib(query: CheckedQuery) -> int:
-    stages = (sum(source.tasks or 0 for source in query.sources), *query.shuffles)
+    stages = _stages(query)
     # Each task of a stage but the last sends, each of a stage but the first receives.
     ends = sum(stages[:-1]) + sum(stages[1:])
     partitions = sum(len(source.records) for source in query.sources)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headrace.engine import gateway
+from headrace.engine.launch import tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,6 +19,8 @@ EVERY_S = 1.0
 """How often the engine is asked, unless a reader wants it more often."""
 LEAST_S = 0.1
 """It is never asked more often: nobody reads faster, and each question costs the driver."""
+FAILURES_OF_A_FAULT = 5
+"""An application that is just being stopped answers with errors too, but not so often: then it is gone."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,6 +50,7 @@ class Feed:
         self._pauses: list[float] = []
         self._is_asking = False
         self._asked = float("-inf")
+        self._failures = 0
 
     @contextlib.contextmanager
     def read(self, every_s: float = EVERY_S) -> Iterator[Reader]:
@@ -88,12 +92,16 @@ class Feed:
                     return
 
     def _answer(self) -> str | None:
-        # An application that is just being stopped answers with errors, and so does a JVM that is just ending. Readers
-        # learn that it cannot be asked, and the next question will tell.
+        # Readers learn that the engine cannot be asked; the thread goes on, whatever the JVM says.
         try:
-            return self._ask()
-        except Exception:  # noqa: BLE001 the thread must go on, whatever the JVM says
+            document = self._ask()
+        except Exception as error:  # noqa: BLE001 see above
+            self._failures += 1
+            if self._failures == FAILURES_OF_A_FAULT:
+                tell([f"its own measurements cannot be read, the application goes on without them: {error}"])
             return None
+        self._failures = 0
+        return document
 
 
 def _observed() -> str | None:

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 MOST_KNOWN = 100_000
 MOST_CHANGED = 200
-"""More would make whoever asks next, and the end of the epoch, wait for the JVM to write them; with fewer, a message for
-each record costs more than the record."""
+"""More would make whoever asks next, and the end of the epoch, wait until the JVM has written them; with fewer, a
+message for each record costs more than the record."""
 PLAIN: dict[type, type] = {LongType: int, IntegerType: int, DoubleType: float, StringType: str, BooleanType: bool}
 BITS = {LongType: 63, IntegerType: 31}
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import functions as F  # noqa: N812 as every PySpark program has it
 
 import headrace
 from headrace.advise.report import Outcome, Report
@@ -59,6 +60,13 @@ def test_partitions_that_share_a_task_need_one_slot(bench: Bench, source: str) -
 def test_without_a_setting_a_shuffle_has_our_number_of_partitions(bench: Bench, source: str) -> None:
     assert headrace.check(bench.write(counts(bench.read(source)), "out")).shuffles == (4,)
     assert bench.spark.conf.get("spark.sql.shuffle.partitions") == "200"
+
+
+def test_memory_is_counted_where_python_and_state_are(bench: Bench, source: str) -> None:
+    shout = F.udf(lambda text: str(text).upper())
+    rows = counts(bench.read(source).withColumn("value", shout("value"))).withColumn("value", shout("value"))
+    query = headrace.check(bench.write(rows, "out"))
+    assert (sorted(query.python_stages), list(query.state_stages)) == ([0, 1], [1])
 
 
 def test_partitions_pinned_in_a_checkpoint_count(

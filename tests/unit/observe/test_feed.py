@@ -2,9 +2,13 @@
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
-from headrace.observe.feed import Feed
+from headrace.observe.feed import FAILURES_OF_A_FAULT, Feed
 from headrace.testing import eventually
+
+if TYPE_CHECKING:
+    import pytest
 
 WAIT_S = 20
 
@@ -71,3 +75,12 @@ def test_an_engine_that_cannot_be_asked_is_said_and_asked_again() -> None:
         eventually(lambda: (sight := reader.next(WAIT_S)) is not None and sight.document is None)
         engine.fails = False
         eventually(lambda: (sight := reader.next(WAIT_S)) is not None and sight.document is not None)
+
+
+def test_an_engine_that_goes_on_failing_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    engine = Engine()
+    engine.fails = True
+    with Feed(engine).read(0.1) as reader:
+        for _ in range(2 * FAILURES_OF_A_FAULT):
+            reader.next(WAIT_S)
+    assert capsys.readouterr().err.count("cannot be read") == 1

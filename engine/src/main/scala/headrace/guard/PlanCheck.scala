@@ -57,4 +57,9 @@ private[guard] object PlanCheck {
   /** The partitions of each shuffle. Plans are read from the sink down; these are in the order in which records flow. */
   def shuffles(path: Seq[SparkPlan]): Seq[Int] =
     path.collect { case exchange: ShuffleExchangeExec => exchange.outputPartitioning.numPartitions }.reverse
+
+  /** For each operator of a kind the number of its stage, which is that of the shuffles before it. */
+  def stages(path: Seq[SparkPlan])(isOne: SparkPlan => Boolean): Seq[Int] = path.zipWithIndex.collect {
+    case (node, at) if isOne(node) => shuffles(path.drop(at)).size
+  }
 }

@@ -16,6 +16,7 @@ import org.apache.spark.sql.catalyst.streaming.{StreamingRelationV2, WriteToStre
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.RealTimeTrigger
+import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
 
 /** What a rehearsal found, as JSON for Python, which turns it into a verdict and advice. */
 private[guard] object Report {
@@ -62,7 +63,8 @@ private[guard] object Report {
       nodes.headOption.flatMap(plan => CommitRule.whyNot(plan, session.sparkContext))
         .foreach(report.put("commits_at_epoch_end", _))
       PlanCheck.shuffles(nodes).foreach(report.withArray("shuffles").add(_))
-      report.put("python", nodes.exists(_.getClass.getName.contains("python")))
+      PlanCheck.stages(nodes)(_.getClass.getName.contains("python")).foreach(report.withArray("python_stages").add(_))
+      PlanCheck.stages(nodes)(_.isInstanceOf[StateStoreWriter]).foreach(report.withArray("state_stages").add(_))
     }
     pinned.foreach(report.put("pinned_partitions", _))
     Facts.add(report, session, start.inputQuery)
