@@ -80,8 +80,11 @@ def by_batch(
         for batch in batches:
             answers = []
             if batch.num_rows:
-                VALUES.fetch(keys_of(batch, parts["key_offsets"]))
-                answers = processor.rows(partition, batch)
+                keys = keys_of(batch, parts["key_offsets"])
+                rows, brought = without_values(batch)
+                VALUES.learn(keys, brought)
+                VALUES.fetch(keys)
+                answers = processor.rows(partition, rows)
             if processor.has_timers and time.monotonic() - looked >= BETWEEN_TIMERS_S:
                 answers += processor.step(Step.PROCESS_TIMER)
                 # Ready for rows again.
@@ -98,12 +101,15 @@ def by_batch(
     return call
 
 
-def keys_of(batch: pa.RecordBatch, offsets: list[int]) -> set[tuple[Any, ...]]:
-    """Returns the keys of a batch; none if they cannot be told apart by their values."""
-    try:
-        return set(zip(*(batch.column(at).to_pylist() for at in offsets), strict=True))
-    except TypeError:
-        return set()
+def keys_of(batch: pa.RecordBatch, offsets: list[int]) -> list[tuple[Any, ...]]:
+    """Returns the key of each row of a batch."""
+    return list(zip(*(batch.column(at).to_pylist() for at in offsets), strict=True))
+
+
+def without_values(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[bytes | None]]:
+    """Takes off what rows were sent with behind their own columns: the values of their keys."""
+    last = batch.num_columns - 1
+    return batch.select(range(last)), batch.column(last).to_pylist()
 
 
 class RowProcessor:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values of state, many at a time: read from the JVM once in an epoch, written back when many have changed.
 
-Spark's client asks the JVM for each value, and waits. Here the values of all keys of a batch come in one message, those
-that have changed go in another, once there are many, and nobody waits for the answer to that. State is durable when its
-epoch is committed, and an epoch is not committed before everything is written.
+Spark's client asks the JVM for each value, and waits. Here a key's first row in an epoch brings its values along; what
+is missing of a batch comes in one message; what has changed goes in another, once it is much, and nobody waits for the
+answer to that. State is durable when its epoch is committed, and no epoch is committed before everything is written.
 
 Only values go this way that come back from the JVM as they went: plain fields whose Python types are those of the
 schema. Others, and state with a time to live, which ends by the JVM's clock, stay with Spark's own calls.
@@ -120,9 +120,11 @@ class Values:
         self._key: Key | None = None
         self._known: dict[tuple[str, Key], Value] = {}
         self._changed: dict[tuple[str, Key], Value] = {}
-        # The states that go this way, and those of them that the JVM has not heard of.
+        # A value that a row brings is older than any change made here; so it is of no use once changes are forgotten.
+        self._learns = True
+        # The states that go this way, and what the JVM has not heard yet of new ones and of those that no longer do.
         self._states: set[str] = set()
-        self._new: list[tuple[str, str]] = []
+        self._new: list[tuple[str, str | None]] = []
 
     def add(self, name: str, schema: StructType) -> None:
         """Takes charge of a state, if it can."""
@@ -151,9 +153,16 @@ class Values:
         assert self._key is not None
         self._known[name, self._key] = self._changed[name, self._key] = value
 
+    def learn(self, keys: Iterable[Key], brought: Iterable[bytes | None]) -> None:
+        """Takes the values that rows bring along, of those keys of which nothing is known."""
+        for key, pickled in zip(keys, brought, strict=True):
+            if pickled is not None and self._learns and len(self._known) < MOST_KNOWN:
+                for name, value in pickle.loads(pickled):  # noqa: S301 from our own JVM
+                    self._known.setdefault((name, key), value)
+
     def fetch(self, keys: Iterable[Key]) -> None:
         """Gets what is not known of the values of keys, in one message."""
-        plain = [key for key in keys if is_plain(self._key_schema, key)] if self._states else []
+        plain = {key for key in keys if is_plain(self._key_schema, key)} if self._states else set()
         places = [(name, key) for name in self._states for key in plain if (name, key) not in self._known]
         if places:
             self._fetch(places)
@@ -161,7 +170,7 @@ class Values:
     def _fetch(self, places: list[tuple[str, Key]]) -> None:
         if len(self._known) + len(places) > MOST_KNOWN:
             # What has changed travels with the question, in front of it.
-            self._known.clear()
+            self._forget_known()
         self._known.update(zip(places, self._ask(places), strict=True))
 
     def flush_if_many(self) -> None:
@@ -182,8 +191,15 @@ class Values:
     def forget(self, state: str | None = None) -> None:
         """Hands everything to the JVM, and a state back to Spark's calls."""
         self.finish()
+        if state in self._states:
+            self._states.remove(state)
+            self._new.append((state, None))
+            self._ask([])
+        self._forget_known()
+
+    def _forget_known(self) -> None:
+        self._learns = self._learns and not self._known
         self._known.clear()
-        self._states.discard(state or "")
 
     def _ask(self, places: list[tuple[str, Key]]) -> list[Value]:
         return self._connected().ask(self._message(places))

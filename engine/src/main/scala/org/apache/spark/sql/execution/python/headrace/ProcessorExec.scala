@@ -12,7 +12,7 @@ import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, PythonUDF, SortOrder, UnsafeProjection}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, JoinedRow, PythonUDF, SortOrder, UnsafeProjection}
 import org.apache.spark.sql.catalyst.plans.logical.TransformWithStateInPySpark.UserFacingDataType
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.SparkSession
@@ -124,7 +124,7 @@ private[sql] final class ProcessorExec(
       if (userFacingDataType == UserFacingDataType.PANDAS) PythonEvalType.SQL_TRANSFORM_WITH_STATE_PANDAS_UDF
       else PythonEvalType.SQL_TRANSFORM_WITH_STATE_PYTHON_ROW_UDF,
       arguments,
-      DataTypeUtils.fromAttributes(columns),
+      DataTypeUtils.fromAttributes(columns).add(ValueDesk.Column),
       keySchema,
       timeZone,
       runnerConf,
@@ -154,9 +154,12 @@ private[sql] final class ProcessorExec(
       Some(() => System.currentTimeMillis()))
     val values = new ValueDesk(guarded, keySchema, metrics, task)
     val whole = UnsafeProjection.create(output, output)
+    val (ownColumns, key) =
+      (UnsafeProjection.create(columns, child.output), UnsafeProjection.create(groupingAttributes, child.output))
+    val sent = new JoinedRow
     val answers = ProcessorRows(
       inTime,
-      UnsafeProjection.create(columns, child.output),
+      row => sent(ownColumns(row), values.of(key(row))),
       functionExpr.asInstanceOf[PythonUDF].name,
       hasTimers = timeMode == TimeMode.ProcessingTime(),
       task) { (batches, answered, watch) =>

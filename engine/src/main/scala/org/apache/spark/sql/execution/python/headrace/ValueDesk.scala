@@ -15,17 +15,20 @@ import net.razorvine.pickle.{Pickler, Unpickler}
 import org.apache.spark.TaskContext
 import org.apache.spark.headrace.TaskThread
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.execution.python.EvaluatePython
 import org.apache.spark.sql.execution.streaming.state.StateStore
-import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.sql.types.{BinaryType, DataType, StructField, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** Takes and gives values of state, many at a time, beside Spark's own server, which does so one by one.
   *
-  * A message names states that are new here, then values that have changed, then keys whose values are wanted. What is
+  * A message names states that are new here, or no longer of interest, then values that have changed, then keys whose values are wanted. What is
   * stored is what `ValueStateImpl` stores, under the same key and name: the checkpoint does not show who wrote it.
+  *
+  * Most keys need no question: the first row of a key in an epoch brings its values along. Later ones must not. Python may
+  * have changed them since, and a row is read ahead of that.
   *
   * Reaches into Spark: `ValueStateImpl` keeps a value as a row of its schema under a row of the key's, in the column family
   * of the state's name.
@@ -43,10 +46,17 @@ private[headrace] final class ValueDesk(
   /** Where Python finds it. */
   val path: String = folder.resolve("values").toString
 
-  private val states = mutable.HashMap.empty[String, Rows]
+  // Changed by one thread, read by another. Whoever reads values holds the store: it may use the row that it gives again
+  // for the next one who asks, and nobody may ask for a state that is being deleted.
+  @volatile private var states = Map.empty[String, Rows]
   private val keys = new Rows(keySchema)
   private val unpickler = new Unpickler
   private val pickler = new Pickler(false)
+
+  // Of the thread that sends rows. Keys with the same hash count as one: Python asks for the others.
+  private val brought = mutable.HashSet.empty[Int]
+  private val bringer = new Pickler(false)
+  private val withRow = new GenericInternalRow(1)
 
   listening.bind(UnixDomainSocketAddress.of(path), 1)
 
@@ -88,16 +98,28 @@ private[headrace] final class ValueDesk(
     try {
       val parts = unpickler.loads(message).asInstanceOf[Array[Object]]
       tuples(parts(0)).foreach { state =>
-        states(state(0).toString) = new Rows(DataType.fromJson(state(1).toString).asInstanceOf[StructType])
+        if (state(1) == null) store.synchronized(states -= state(0).toString)
+        else states += state(0).toString -> new Rows(DataType.fromJson(state(1).toString).asInstanceOf[StructType])
       }
       tuples(parts(1)).foreach(value => change(value(0).toString, value(1), value(2)))
       val values = new JArrayList[Object]()
       tuples(parts(2)).foreach { place =>
-        val name = place(0).toString
-        values.add(states(name).toPython(store.get(keys.toRow(place(1)), name)))
+        values.add(value(keys.toRow(place(1)), place(0).toString))
       }
       values
     } catch { case NonFatal(cause) => cause.toString }
+
+  private def value(key: UnsafeRow, name: String): Object = store.synchronized(states(name).toPython(store.get(key, name)))
+
+  /** The column that a row has for the values of its key: empty, unless it is the first of its key. */
+  def of(key: UnsafeRow): InternalRow = {
+    val isFirst = states.nonEmpty && brought.size < MostBrought && brought.add(key.hashCode)
+    withRow.update(0, if (isFirst) bringer.dumps(all(key)) else null)
+    withRow
+  }
+
+  private def all(key: UnsafeRow): Array[Object] =
+    store.synchronized(states.keys.map(name => Array[Object](name, value(key, name))).toArray)
 
   private def change(name: String, key: Object, value: Object): Unit =
     if (value == null) {
@@ -109,7 +131,12 @@ private[headrace] final class ValueDesk(
     }
 }
 
-private object ValueDesk {
+private[headrace] object ValueDesk {
+  /** What rows are sent with, behind their own columns. */
+  val Column: StructField = StructField("__headrace_values", BinaryType)
+
+  private val MostBrought = 100000
+
   // The name of a socket has at most 103 bytes (107 on Linux); the folder in it and the file take 35 of them.
   private val LongestFolder = 68
 
