@@ -2,7 +2,8 @@
 """An application that copies a topic, for tests that kill it.
 
 Its arguments are SERVERS SOURCE SINK CHECKPOINT EPOCH and words: `python` (through a function), `exactly-once`,
-`micro-batch`, `counted` (a value that came once is copied, one that was counted twice says so).
+`micro-batch`, `counted` (a value that came once is copied, one that was counted twice says so), `seldom` (records its
+progress once in a minute).
 """
 
 import sys
@@ -32,7 +33,7 @@ writer = (
     .option("kafka.bootstrap.servers", servers)
     .option("topic", sink)
     .option("checkpointLocation", checkpoint)
-    .option("commitInterval", "100ms")
+    .option("commitInterval", "1 minute" if "seldom" in words else "100ms")
     .option("delivery", "exactly-once" if "exactly-once" in words else "at-least-once")
 )
 if "micro-batch" in words:

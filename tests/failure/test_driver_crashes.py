@@ -46,22 +46,21 @@ def test_a_crash_loses_nothing_and_repeats_only_what_was_not_recorded(
 
 
 @pytest.mark.soak
-def test_a_run_that_was_away_can_record_nothing_when_it_comes_back(copies: Copies) -> None:
-    """The one that was started meanwhile has taken over; the other ends and says so."""
+def test_a_run_that_was_away_can_do_nothing_when_it_comes_back(copies: Copies) -> None:
+    """The one that was started meanwhile has taken over, even if it has recorded nothing since; the other says so."""
     away = copies.start()
     copies.kafka.produce(copies.source, ["a", "b"])
     eventually(lambda: copies.recorded() == 2, PATIENCE * 2)
     os.killpg(away.pid, signal.SIGSTOP)
-    copies.start()
+    copies.start("seldom")
     copies.kafka.produce(copies.source, ["c", "d", "e"])
-    eventually(lambda: copies.recorded() == 5, PATIENCE * 2)
+    copies.await_all(["c", "d", "e"])
     os.killpg(away.pid, signal.SIGCONT)
-    copies.kafka.produce(copies.source, ["f"])
     eventually(lambda: away.poll() is not None, PATIENCE * 2)
     assert "CHECKPOINT_TAKEN_OVER" in copies.log()
-    eventually(lambda: copies.recorded() == 6, PATIENCE)
+    copies.kafka.produce(copies.source, ["f"])
     counts = copies.await_all(["a", "b", "c", "d", "e", "f"])
-    assert counts[b"a"] == counts[b"b"] == 1
+    assert set(counts.values()) == {1}
 
 
 def test_a_run_that_stood_still_in_a_transaction_does_not_shut_out_its_successor(tmp_path: Path) -> None:

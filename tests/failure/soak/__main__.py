@@ -78,17 +78,18 @@ def torment(mode: Mode, number: int, cluster: harms.Cluster, chance: random.Rand
         try:
             watch.start()
             feeder.start()
-            patient = harms.Patient(copies, watch, cluster, chance)
+            patient = harms.Patient(copies, feeder, watch, cluster, chance)
             patient.await_more()
             for _ in range(number):
                 time.sleep(chance.uniform(0.2, LONGEST_PEACE_S))
                 harm = chance.choice(mode.harms)
-                sent, at = len(feeder.times), time.monotonic()
+                at = time.monotonic()
                 harm(patient)
                 target = len(feeder.times)
                 patient.await_number(target)
                 back = round(watch.seen[target] - at, 2)
-                done.append((Harmed(name=harm.__name__, sent=sent, recorded=patient.recorded, recovery_s=back), at))
+                name = harm.__name__
+                done.append((Harmed(name=name, sent=patient.sent, recorded=patient.recorded, recovery_s=back), at))
                 _say(f"  {harm.__name__}: {back} s")
             feeder.stop()
             # A drain finishes what was read; the partitions may be at different places.

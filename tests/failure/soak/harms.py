@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from headrace.local import Broker
     from tests.failure.copies import Copies
     from tests.failure.soak.proxy import Proxy
-    from tests.failure.soak.traffic import Watch
+    from tests.failure.soak.traffic import Feeder, Watch
 
     Harm = Callable[["Patient"], None]
 
@@ -45,17 +45,24 @@ class Patient:
 
     Attributes:
         recorded: The next offset of each partition that was recorded when it was last harmed.
+        sent: How many records had been sent by then; later ones it cannot have written before.
     """
 
-    def __init__(self, copies: Copies, watch: Watch, cluster: Cluster, chance: random.Random) -> None:
+    def __init__(self, copies: Copies, feeder: Feeder, watch: Watch, cluster: Cluster, chance: random.Random) -> None:
         self.broker, self.proxy, self.chance = cluster.broker, cluster.proxy, chance
-        self._copies, self._watch = copies, watch
+        self._copies, self._feeder, self._watch = copies, feeder, watch
         self.run = copies.start()
         self.recorded: tuple[int, ...] = ()
+        self.sent = 0
 
     def note(self) -> None:
-        """Keeps what is recorded now."""
+        """Keeps what is recorded now, and what was sent."""
         self.recorded = self._copies.all_recorded()
+        self.count()
+
+    def count(self) -> None:
+        """Keeps how many records have been sent."""
+        self.sent = len(self._feeder.times)
 
     def again(self) -> None:
         """Starts the application anew."""
@@ -100,6 +107,7 @@ def kill_executor(patient: Patient) -> None:
     # Before it: the others, and Spark's next attempt, go on recording at once.
     patient.note()
     os.kill(patient.chance.choice(_processes(patient.run, EXECUTOR)), signal.SIGKILL)
+    patient.count()
 
 
 def kill_broker(patient: Patient) -> None:

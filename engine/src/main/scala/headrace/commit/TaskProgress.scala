@@ -16,7 +16,9 @@ import org.slf4j.LoggerFactory
 /** Records how far a task has come, off the path of its records: at least once.
   *
   * The transactions carry offsets only. They are here for their fence: from the moment this is made, no earlier task of
-  * the same number can record anything.
+  * the same number can record anything. The first one claims the partitions: it records where the task begins, and who
+  * runs it, before a record is read. A run that stood still meanwhile finds that when it goes on; otherwise it would write
+  * again all that came.
   *
   * @param failed told when a send of the task failed
   */
@@ -57,7 +59,14 @@ private[headrace] final class TaskProgress(
   task.addTaskCompletionListener[Unit](_ => close())
   begin(): Unit
 
-  override def resume(starts: Map[TopicPartition, Long]): Map[TopicPartition, Long] = store.resume(starts)
+  override def resume(starts: Map[TopicPartition, Long]): Map[TopicPartition, Long] = {
+    val begins = store.resume(starts)
+    if (begins.nonEmpty) attempt {
+      write(begins)
+      recorded = begins
+    }
+    begins
+  }
 
   // What is written cannot be fenced: a task whose place was taken must not go on with all that came meanwhile.
   override def stoodStill(): Unit = store.checkSuccessor()
@@ -97,21 +106,26 @@ private[headrace] final class TaskProgress(
   /** Records offsets for good. While the brokers are away it waits for them; records do not. */
   private def record(offsets: Map[TopicPartition, Long]): Unit = {
     val news = offsets.filter { case (partition, offset) => recorded.get(partition).forall(_ < offset) }
-    if (news.nonEmpty)
-      try {
-        CrashPoint.reach("progress-due")
-        val kafka = producer.getOrElse(beginAgain())
-        kafka.beginTransaction()
-        store.put(kafka, news)
-        CrashPoint.reach("progress-sent")
-        persistently(kafka.commitTransaction())
-        CrashPoint.reach("progress-recorded")
-        recorded ++= news
-        scope.meter.foreach(_.commit())
-      } catch {
-        case cause: Exception if !closed => notRecorded(cause)
-      }
+    if (news.nonEmpty) attempt {
+      CrashPoint.reach("progress-due")
+      write(news, CrashPoint.reach("progress-sent"))
+      CrashPoint.reach("progress-recorded")
+      recorded ++= news
+      scope.meter.foreach(_.commit())
+    }
   }
+
+  private def write(offsets: Map[TopicPartition, Long], sent: => Unit = ()): Unit = {
+    val kafka = producer.getOrElse(beginAgain())
+    kafka.beginTransaction()
+    store.put(kafka, offsets)
+    sent
+    persistently(kafka.commitTransaction())
+  }
+
+  private def attempt(work: => Unit): Unit =
+    try work
+    catch { case cause: Exception if !closed => notRecorded(cause) }
 
   /** What may pass does not end the query: brokers that were away, a transaction that they gave up meanwhile. */
   private def notRecorded(cause: Exception): Unit = cause match {
