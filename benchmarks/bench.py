@@ -14,6 +14,7 @@ import signal
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from app.compare import compare
 from app.trial import Plan
@@ -21,13 +22,16 @@ from axes import all_rounds
 from engines.roster import ENGINES
 from harness.findings import read
 from harness.report import write
-from harness.results import Result
+from harness.results import NAME, Result
 from harness.round import Round, measure, warm_broker
 from harness.table import show
 from workloads.catalog import WORKLOADS
 from workloads.records import Load
 
 from headrace.local import Broker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SHORT_WORKLOADS = ("stateless", "count")
 INTERRUPTED = 130
@@ -46,25 +50,57 @@ def main() -> int:
     command = "headrace bench " + shlex.join(sys.argv[1:])
     if arguments.app:
         return _compare(arguments, command)
-    rounds = list(all_rounds(_rounds(arguments)[0])) if arguments.all else _rounds(arguments)
-    folder = Path(tempfile.mkdtemp(prefix="headrace-bench-"))
+    try:
+        path = _measure_all(arguments, command) if arguments.all is not None else _measure(arguments, command)
+    except KeyboardInterrupt:
+        _say("interrupted; finished rounds are kept")
+        return INTERRUPTED
+    findings = read([path])
+    show(findings)
+    print(f"report: {write(findings, arguments.out)}")
+    return 0
+
+
+def _measure(arguments: argparse.Namespace, command: str) -> Path:
+    """Measures what was asked for, into one file that grows from round to round."""
+    rounds = _rounds(arguments)
     result = Result(command=command)
+    path: Path = arguments.out / NAME
+    for cells in _run(rounds):
+        result.add(cells)
+        path = result.write(arguments.out)
+    return path
+
+
+def _measure_all(arguments: argparse.Namespace, command: str) -> Path:
+    """Measures each round into a file of its own, unless it is there already: the next call goes on where one ended."""
+    folder: Path = arguments.out
+    rounds = {plan.name: plan for plan in all_rounds(_rounds(arguments)[0])}
+    if unknown := [name for name in arguments.all if name not in rounds]:
+        parser().error(f"no round of --all is called {unknown[0]}; `headrace bench --list` names them")
+    asked = [rounds[name] for name in arguments.all] or list(rounds.values())
+    left = [plan for plan in asked if not (folder / f"{plan.name}.json").exists()]
+    _say(f"{len(asked) - len(left)} of {len(asked)} rounds are there already")
+    for plan, cells in zip(left, _run(left), strict=True):
+        result = Result(command=command)
+        result.add(cells)
+        result.write(folder, f"{plan.name}.json")
+    return folder
+
+
+def _run(rounds: list[Round]) -> Iterator[list[dict[str, Any]]]:
+    """Measures rounds on one broker."""
+    if not rounds:
+        return
+    folder = Path(tempfile.mkdtemp(prefix="headrace-bench-"))
     try:
         with Broker() as broker:
             warm_broker(rounds[0], broker, folder, _say)
             for number, plan in enumerate(rounds, 1):
                 _say(f"round {number} of {len(rounds)}: {plan.workload.name}: {plan.workload.title}")
-                result.add(measure(plan, broker, folder, _say))
-                result.write(arguments.out)
-    except KeyboardInterrupt:
-        _say("interrupted; finished rounds are kept")
-        return INTERRUPTED
+                yield measure(plan, broker, folder, _say)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    findings = read([result.write(arguments.out)])
-    show(findings)
-    print(f"report: {write(findings, arguments.out)}")
-    return 0
 
 
 def parser() -> argparse.ArgumentParser:
@@ -85,7 +121,8 @@ def parser() -> argparse.ArgumentParser:
     add("--warm-up", type=float, default=20, metavar="SECONDS", help="load on each engine that is cut off (20)")
     add("--highest", action="store_true", help="also search for the highest rate that each engine sustains")
     add("--recovery", action="store_true", help="also kill each engine under load and see how it comes back")
-    add("--all", action="store_true", help="the committed table: one axis at a time around the base case; hours")
+    all_help = "the committed table, one axis at a time, or some of its rounds; hours; goes on where it was interrupted"
+    add("--all", nargs="*", metavar="ROUND", help=all_help)
     add("--out", type=Path, default=Path("bench-results"), metavar="DIR", help="where the result goes (bench-results)")
     add("--lock", type=Path, metavar="FILE", help="hold this lock (flock) while measuring, and let it go in between")
     add("--list", action="store_true", help="print workloads and engines")
@@ -148,6 +185,9 @@ def _list() -> None:
     print("engines")
     for name, engine in ENGINES.items():
         print(f"  {name:14} {engine().title}")
+    print("rounds of --all")
+    for plan in all_rounds(_rounds(parser().parse_args([]))[0]):
+        print(f"  {plan.name:18} {' '.join(engine.name for engine in plan.engines)}")
 
 
 def _say(line: str) -> None:

@@ -36,6 +36,8 @@ class Contestant:
     why_not: str = ""
     ledger: Ledger = field(init=False)
     windows: dict[Load, list[dict[str, Any]]] = field(default_factory=dict)
+    completed: set[Load] = field(default_factory=set)
+    """Loads with all their windows: what it cannot do later does not take them away."""
     findings: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -68,12 +70,10 @@ class Contestant:
         windows = self.windows.get(load, [])
         usable = [window for window in windows if window["usable"]]
         verdict, why = "measured", ""
-        if self.why_not and not windows:
-            verdict, why = "cannot", self.why_not
+        if self.why_not and load not in self.completed:
+            verdict, why = "cannot", f"after {len(windows)} windows: {self.why_not}" if windows else self.why_not
         elif len(usable) < math.ceil(len(windows) / 2):
             verdict, why = "unusable", f"{len(windows) - len(usable)} of {len(windows)} windows were spoilt"
-        elif self.why_not:
-            verdict, why = "cannot", f"after {len(windows)} windows: {self.why_not}"
         of = usable or windows
         return {
             "workload": self.job.workload,

@@ -145,18 +145,32 @@ class UnreadableError(Exception):
 
 
 def read(paths: Iterable[Path]) -> Findings:
-    """Reads result files; where two of them measured the same thing, the newer one counts.
+    """Reads result files, and folders whose files are one run; what two runs measured counts as in the newer one.
 
     Raises:
         UnreadableError: One of them is not a result file of the known format.
     """
-    files = [_load(path) for path in paths]
+    files = [_load_run(path) if path.is_dir() else _load(path) for path in paths]
     return _overlay(sorted(files, key=lambda said: str(said["when"])))
 
 
 def of_json(said: Mapping[str, Any]) -> Findings:
     """Returns what one result file says."""
     return _overlay([said])
+
+
+def _load_run(folder: Path) -> dict[str, Any]:
+    files = sorted((_load(path) for path in folder.glob("*.json")), key=lambda said: str(said["when"]))
+    if not files:
+        message = f"{folder} holds no result file"
+        raise UnreadableError(message)
+    return {**files[0], "cells": [cell for said in files for cell in said["cells"]], "runs": _heads(files)}
+
+
+def _heads(files: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Returns where results come from; of files from one machine and one commit, the first says it for all."""
+    heads = [{name: said.get(name) for name in ("when", "commit", "command", "machine")} for said in files]
+    return list({json.dumps([head["commit"], head["machine"]]): head for head in reversed(heads)}.values())[::-1]
 
 
 def _load(path: Path) -> dict[str, Any]:
@@ -180,7 +194,7 @@ def _overlay(files: list[Mapping[str, Any]]) -> Findings:
         # Made anew of the windows: what one round of a run was sure of, the whole run need not be.
         for one in _rankings(made_one):
             rankings[one.case, one.point, *sorted((one.faster, one.slower))] = one
-    runs = tuple({name: said.get(name) for name in ("when", "commit", "command", "machine")} for said in files)
+    runs = tuple(head for said in files for head in said.get("runs") or _heads([said]))
     return Findings(runs=runs, cells=tuple(cells.values()), rankings=tuple(rankings.values()))
 
 

@@ -36,10 +36,10 @@ class Result:
         """Adds what a round has measured."""
         self._cells += cells
 
-    def write(self, folder: Path) -> Path:
+    def write(self, folder: Path, name: str = NAME) -> Path:
         """Writes the file."""
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / NAME
+        path = folder / name
         whole = {**self._head, "cells": self._cells, "rankings": rankings(pooled(self._cells))}
         path.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
         return path

@@ -31,6 +31,8 @@ BROKER_WARM_UP_S = 40
 class Round:
     """What is measured together."""
 
+    name: str = ""
+    """Of its file, where each round has one."""
     workload: Workload
     engines: list[Engine]
     loads: list[Load]

@@ -149,6 +149,8 @@ class Stage:
             for contestant in self.active():
                 with self.drops(contestant), self.awake(contestant):
                     self._turn(contestant, load, f"{turn + 1}/{self.plan.windows}")
+        for contestant in self.active():
+            contestant.completed.add(load)
 
     def each(self, name: str, find_out: Callable[[Stage, Contestant, Load], dict[str, Any]]) -> None:
         """Finds out something else about every contestant, under the first load of the plan."""
@@ -230,5 +232,8 @@ class _Drops:
         if not isinstance(error, DroppedError | WrongAnswerError | CannotError):
             return False
         self._contestant.why_not = str(error)
+        if isinstance(error, WrongAnswerError):
+            # Who answers wrongly under one load is not believed under another.
+            self._contestant.completed.clear()
         self._say(f"  {self._contestant.engine.name}: out: {str(error).splitlines()[-1]}")
         return True

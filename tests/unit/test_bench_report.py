@@ -204,6 +204,17 @@ class TestFiles:
         assert (flink.verdict, flink.median["p99"]) == ("measured", 12.6)
         assert "The flink in another round: it died" in text(of)
 
+    def test_the_files_of_a_folder_are_one_run(self, tmp_path: Path) -> None:
+        for name, when, p99 in (("b", "2026-11-17", 5.0), ("a", "2026-11-18", 9.0)):
+            (tmp_path / f"{name}.json").write_text(json.dumps(result(cell("flink", p99), HEADRACE, when=when)))
+        of = findings.read([tmp_path])
+        assert [cell.spread["p99"] for cell in of.cells if cell.engine == "flink"] == [(5.0, 9.0)]
+        assert [run["when"] for run in of.runs] == ["2026-11-17"]
+
+    def test_an_empty_folder_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(findings.UnreadableError, match="no result file"):
+            findings.read([tmp_path])
+
     def test_one_slow_round_takes_certainty_away(self) -> None:
         assert any(one.certain for one in found(HEADRACE, FLINK).rankings)
         assert not any(one.certain for one in found(HEADRACE, FLINK, cell("headrace", 12.5)).rankings)

@@ -167,11 +167,6 @@ IN_START = (
     Refusal(name="mapInArrow in barrier mode", condition="PYTHON_FUNCTION", build=from_jvm("mapInArrow")),
     Refusal(name="applyInPandasWithState", condition="PYTHON_STATE", build=from_jvm("applyInPandasWithState")),
     Refusal(
-        name="transformWithStateInPandas with an initial state",
-        condition="PYTHON_INITIAL_STATE",
-        build=from_jvm("transformWithStateInPandas"),
-    ),
-    Refusal(
         name="flatMapGroupsWithState",
         condition="FLAT_MAP_GROUPS_WITH_STATE",
         build=from_jvm("flatMapGroupsWithState"),

@@ -45,6 +45,7 @@ TESTED_WITH_PYTHON = {
     "MapInArrowExec": "test_real_time_and_micro_batch_give_the_same",
     "MapInBatchEvaluatorFactory": "test_real_time_and_micro_batch_give_the_same",
     "MicroBatchWrite.writeSupport": "test_records_that_break_a_function_become_letters",
+    "TransformWithStateInPySparkPythonInitialStateRunner": "test_it_is_handed_over_once",
     "ValueStateImpl": "test_state_goes_from_mode_to_mode",
     "BatchEvalPythonExec.getInputIterator": "test_real_time_and_micro_batch_give_the_same",
     "EvaluatePython": "test_real_time_and_micro_batch_give_the_same",

@@ -140,22 +140,64 @@ class Keeper(StatefulProcessor):
 
 
 class Index(StatefulProcessor):
-    """More calls for one row than a connection holds answers; takes over what an initial state brings."""
+    """More calls for one row than a connection holds answers."""
 
     CALLS = 20_000
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.places: Any = handle.getMapState("places", "place long", "text string")
 
-    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:  # noqa: ANN401, ARG002, N802, N803
-        self.places.updateValue((-1,), (initialState.text,))
-
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ANN401, ARG002, N802, N803
         for row in rows:
             for place in range(self.CALLS):
                 self.places.updateValue((place,), (row.text,))
-            first = self.places.getValue((-1,))[0] if self.places.containsKey((-1,)) else "nothing"
-            yield Row(key=str(key[0]), value=f"{first} {self.places.getValue((self.CALLS - 1,))[0]}")
+            yield Row(key=str(key[0]), value=self.places.getValue((self.CALLS - 1,))[0])
+
+    def close(self) -> None:
+        pass
+
+
+class Account(StatefulProcessor):
+    """Goes on from what a key had before."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self.total: Any = handle.getValueState("total", "total long")
+        self.openings: Any = handle.getListState("openings", "amount long")
+
+    def handleInitialState(self, key: Any, initialState: Row, timerValues: Any) -> None:  # noqa: ANN401, ARG002, N802, N803
+        if initialState.amount < 0:
+            message = "an account cannot be opened with a debt"
+            raise ValueError(message)
+        self.total.update(((self.total.get()[0] if self.total.exists() else 0) + initialState.amount,))
+        self.openings.appendValue((initialState.amount,))
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ANN401, ARG002, N802, N803
+        for row in rows:
+            total = (self.total.get()[0] if self.total.exists() else 0) + len(row.text)
+            self.total.update((total,))
+            openings = sorted(amount for (amount,) in self.openings.get()) if self.openings.exists() else []
+            yield Row(key=key[0], value=f"{openings} {total}")
+
+    def close(self) -> None:
+        pass
+
+
+class FramedAccount(StatefulProcessor):
+    """The same with pandas, for one total."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self.total: Any = handle.getValueState("total", "total long")
+
+    def handleInitialState(self, key: Any, initialState: pd.DataFrame, timerValues: Any) -> None:  # noqa: ANN401, ARG002, N802, N803
+        before = self.total.get()[0] if self.total.exists() else 0
+        self.total.update((before + int(initialState["amount"].sum()),))
+
+    def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: ANN401, ARG002, N802, N803
+        for frame in rows:
+            before = self.total.get()[0] if self.total.exists() else 0
+            totals = before + frame["text"].str.len().cumsum()
+            self.total.update((int(totals.iloc[-1]),))
+            yield pd.DataFrame({"key": key[0], "value": totals.astype(str)})
 
     def close(self) -> None:
         pass

@@ -165,20 +165,5 @@ def test_a_row_may_need_many_calls(bench: Bench) -> None:
     query = start_real_time(bench.write(rows, sink))
     bench.kafka.produce(source, [Record(key=b"a", value=b"one"), Record(key=b"a", value=b"two")])
     records = bench.kafka.read_until(sink, 2, timeout=PATIENCE)
-    assert [record.value for record in records] == [b"nothing one", b"nothing two"]
-    query.stop()
-
-
-@pytest.mark.usefixtures("few_partitions")
-def test_the_way_around_an_initial_state(bench: Bench) -> None:
-    """What its refusal advises: one run in micro-batch mode, then real time on the same checkpoint without it."""
-    source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out")
-    first = bench.spark.createDataFrame([("a", "before")], "key string, text string").groupBy("key")
-    bench.kafka.produce(source, [Record(key=b"a", value=b"one")])
-    keyed = grouped(bench.read(source)).groupBy("key")
-    run_micro_batches(bench.write(keyed.transformWithState(Index(), OUTPUT, "update", "none", first), sink))
-    query = start_real_time(bench.write(keyed.transformWithState(Index(), OUTPUT, "update", "none"), sink))
-    bench.kafka.produce(source, [Record(key=b"a", value=b"two")])
-    records = bench.kafka.read_until(sink, 2, timeout=PATIENCE)
-    assert [record.value for record in records] == [b"before one", b"before two"]
+    assert [record.value for record in records] == [b"one", b"two"]
     query.stop()

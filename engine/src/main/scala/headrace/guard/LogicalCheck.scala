@@ -18,8 +18,6 @@ private[guard] object LogicalCheck {
   private def ofForm(node: LogicalPlan): Option[Rule] = node match {
     case join: Join => Option.when(join.left.isStreaming && join.right.isStreaming)(Rules.named("STREAM_STREAM_JOIN"))
     case _: Sort => Some(Rules.named("ORDER_BY"))
-    case processor: TransformWithStateInPySpark =>
-      Option.when(processor.hasInitialState)(Rules.named("PYTHON_INITIAL_STATE"))
     case repartition: RepartitionByExpression =>
       Option.when(repartition.partitionExpressions.exists(_.isInstanceOf[SortOrder]))(
         Rules.named("RANGE_PARTITIONING"))

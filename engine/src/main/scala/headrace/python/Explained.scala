@@ -9,14 +9,16 @@ import org.apache.spark.sql.headrace.PythonFailures
 /** Answers of Python whose failures say which function, on which record, and what becomes of it.
   *
   * @param functions their names
-  * @param killedAfter after how many seconds without an answer the worker was ended, if it was
   * @param suspects the records that the function may have failed on, in their order; none behind a shuffle
+  * @param killedAfter after how many seconds without an answer the worker was ended, if it was
+  * @param unknown where it failed, if there are no suspects
   */
-private[python] final class Explained(
+final class Explained(
     answers: Iterator[InternalRow],
     functions: Seq[String],
     suspects: () => Seq[Position] = () => Nil,
-    killedAfter: () => Option[Long] = () => None)
+    killedAfter: () => Option[Long] = () => None,
+    unknown: String = "on a row whose record is not known here")
     extends Iterator[InternalRow] {
   import Explained._
 
@@ -65,13 +67,13 @@ private[python] final class Explained(
     s"One of the Python functions ${functions.mkString(", ")}"
 
   private def where(on: Seq[Position]) = on match {
-    case Seq() => "on a row whose record is not known here"
+    case Seq() => unknown
     case Seq(one) => s"on record $one"
     case several => s"on one of ${several.size} records, from ${several.head} to ${several.last}"
   }
 
   private def fate =
-    "The query has stopped; nothing is lost, and it continues from its checkpoint, with this record among the first."
+    "The query has stopped; nothing is lost, and it continues from its checkpoint, with what it failed on among the first."
 }
 
 private object Explained {

@@ -33,8 +33,7 @@ final case class Processor(spark: TransformWithStateInPySpark, left: LogicalPlan
   */
 object ProcessorRule extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
-    case spark: TransformWithStateInPySpark if isRealTime(spark.child) && !spark.hasInitialState =>
-      Processor(spark, spark.left, spark.right)
+    case spark: TransformWithStateInPySpark if isRealTime(spark.child) => Processor(spark, spark.left, spark.right)
   }
 
   private def isRealTime(plan: LogicalPlan): Boolean = plan.exists {
@@ -49,7 +48,7 @@ object ProcessorStrategy extends SparkStrategy {
       Seq(
         new ProcessorExec(
           spark.functionExpr, spark.leftAttributes, spark.outputAttrs, spark.outputMode, spark.timeMode, None, None, None,
-          None, None, spark.userFacingDataType, planLater(left), isStreaming = true, hasInitialState = false,
+          None, None, spark.userFacingDataType, planLater(left), isStreaming = true, spark.hasInitialState,
           planLater(right), spark.rightAttributes, spark.initialStateSchema))
     case _ => Nil
   }

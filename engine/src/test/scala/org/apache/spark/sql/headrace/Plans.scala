@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, PythonUDF}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
 import org.apache.spark.sql.classic.{Dataset => ClassicDataset}
-import org.apache.spark.sql.streaming.{GroupState, GroupStateTimeout, OutputMode, TimeMode}
+import org.apache.spark.sql.streaming.{GroupState, GroupStateTimeout, OutputMode}
 import org.apache.spark.sql.types.StructType
 
 /** Queries that a Python program makes only with pandas and pyarrow at hand, or not at all; none of them ever runs.
@@ -54,21 +54,6 @@ object Plans {
       OutputMode.Update(),
       GroupStateTimeout.NoTimeout(),
       child)
-  }
-
-  def transformWithStateInPandas(rows: Dataset[Row]): Dataset[Row] = make(rows) { child =>
-    TransformWithStateInPySpark(
-      function(child.schema, child.output),
-      groupingAttributesLen = 1,
-      toAttributes(child.schema),
-      OutputMode.Update(),
-      TimeMode.None(),
-      TransformWithStateInPySpark.UserFacingDataType.PANDAS,
-      child,
-      hasInitialState = true,
-      initialState = LocalRelation(child.output.take(1).map(_.newInstance())),
-      initGroupingAttrsLen = 1,
-      initialStateSchema = new StructType())
   }
 
   def flatMapGroupsWithState(rows: Dataset[Row]): Dataset[Row] = {

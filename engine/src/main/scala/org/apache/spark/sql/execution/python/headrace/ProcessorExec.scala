@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, JoinedRow, PythonUDF, SortOrder, UnsafeProjection}
 import org.apache.spark.sql.catalyst.plans.logical.TransformWithStateInPySpark.UserFacingDataType
+import org.apache.spark.sql.catalyst.plans.physical.{BroadcastDistribution, Distribution, IdentityBroadcastMode, UnspecifiedDistribution}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.SparkPlan
@@ -81,6 +82,12 @@ private[sql] final class ProcessorExec(
     prevBatchTimestampMs, eventTimeWatermarkForLateEvents, eventTimeWatermarkForEviction, userFacingDataType, child,
     isStreaming, hasInitialState, initialState, initialStateGroupingAttrs, initialStateSchema)
 
+  // An initial state is there in the first epoch only, whole, and each task takes what is its own (InitialState).
+  override def requiredChildDistribution: Seq[Distribution] =
+    Seq(
+      super.requiredChildDistribution.head,
+      if (hasInitialState) BroadcastDistribution(IdentityBroadcastMode) else UnspecifiedDistribution)
+
   override def requiredChildOrdering: Seq[Seq[SortOrder]] = Seq.fill(children.size)(Nil)
 
   override def validateAndWriteStateSchema(
@@ -100,6 +107,12 @@ private[sql] final class ProcessorExec(
   override protected def doExecute(): RDD[InternalRow] = {
     metrics
     validateStateStoreProvider(isStreaming = true)
+    val first = Option.when(hasInitialState)(InitialState(
+      processorName,
+      initialState.executeBroadcast[Array[InternalRow]](),
+      initialState.output,
+      initialStateGroupingAttrs,
+      getStateInfo.numPartitions))
     child.execute().mapPartitionsWithStateStore[InternalRow](
       getStateInfo,
       schemaForKeyRow,
@@ -108,7 +121,7 @@ private[sql] final class ProcessorExec(
       session.sqlContext.sessionState,
       Some(session.streams.stateStoreCoordinator),
       useColumnFamilies = true,
-      useMultipleValuesPerKey = true)((store, rows) => process(store, rows))
+      useMultipleValuesPerKey = true)((store, rows) => process(store, rows, first))
   }
 
   private val artifacts = JobArtifactSet.getCurrentJobArtifactState.map(_.uuid)
@@ -134,7 +147,12 @@ private[sql] final class ProcessorExec(
       eventTimeWatermarkForEviction)
   }
 
-  private def process(store: StateStore, rows: Iterator[InternalRow]): Iterator[InternalRow] = {
+  private def processorName = functionExpr.asInstanceOf[PythonUDF].name
+
+  private def process(
+      store: StateStore,
+      rows: Iterator[InternalRow],
+      first: Option[InitialState]): Iterator[InternalRow] = {
     val task = TaskContext.get()
     val startedNanos = System.nanoTime()
     val inTime = watermarkPredicateForDataForLateEvents match {
@@ -142,7 +160,7 @@ private[sql] final class ProcessorExec(
       case _ => rows
     }
     val guarded = GuardedStore.of(store, task)
-    val handle = new StatefulProcessorHandleImpl(
+    def handle = new StatefulProcessorHandleImpl(
       guarded,
       getStateInfo.queryRunId,
       ExpressionEncoder(keySchema).resolveAndBind().asInstanceOf[ExpressionEncoder[Any]],
@@ -152,6 +170,7 @@ private[sql] final class ProcessorExec(
       prevBatchTimestampMs,
       metrics,
       Some(() => System.currentTimeMillis()))
+    val ofRecords = handle
     val values = new ValueDesk(guarded, keySchema, metrics, task)
     val whole = UnsafeProjection.create(output, output)
     val (ownColumns, key) =
@@ -160,20 +179,21 @@ private[sql] final class ProcessorExec(
     val answers = ProcessorRows(
       inTime,
       row => sent(ownColumns(row), values.of(key(row))),
-      functionExpr.asInstanceOf[PythonUDF].name,
+      processorName,
       hasTimers = timeMode == TimeMode.ProcessingTime(),
       task) { (batches, answered, watch) =>
-      def runner = new ProcessorRunner(call, handle, values.path, watch)
+      def runner = new ProcessorRunner(call, ofRecords, values.path, watch)
       PromptRunners.started(() => runner.compute(batches, task.partitionId(), task)).flatMap { batch =>
         answered()
         flat(batch).rowIterator.asScala
       }
     }
+    def before = first.iterator.flatMap(_.handOver(call, handle, output, task))
     CompletionIterator[InternalRow, Iterator[InternalRow]](
-      answers, {
+      before ++ answers, {
         longMetric("allUpdatesTimeMs") += NANOSECONDS.toMillis(System.nanoTime() - startedNanos)
         longMetric("commitTimeMs") += timeTakenMs {
-          handle.doTtlCleanup()
+          ofRecords.doTtlCleanup()
           store.commit()
         }
         setStoreMetrics(store)
