@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from engines.flink import Bundles, Flink, PyFlink
 from engines.hop import Hop
 from engines.quix import Quix
-from engines.spark import Continuous, Headrace, HeadraceWithoutCommits, MicroBatch, StockRealTime
+from engines.spark import Continuous, Headrace, HeadraceUnobserved, HeadraceWithoutCommits, MicroBatch, StockRealTime
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +20,7 @@ _MAKERS: tuple[Callable[[], Engine], ...] = (
     Hop,
     Headrace,
     HeadraceWithoutCommits,
+    HeadraceUnobserved,
     StockRealTime,
     MicroBatch,
     *(partial(MicroBatch, every_ms) for every_ms in (100, 500, 1000)),

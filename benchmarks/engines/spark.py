@@ -128,6 +128,17 @@ class HeadraceWithoutCommits(Headrace):
         return [*super().program(job), "--sink-option", f"commitInterval={HOURS_MS}ms"]
 
 
+class HeadraceUnobserved(Headrace):
+    """Headrace that measures nothing itself: what its latency histograms cost is the difference."""
+
+    name = "headrace-unobserved"
+    title = "Headrace without its own measuring"
+
+    def conf(self, job: Job) -> dict[str, str]:
+        """See _SparkEngine."""
+        return {**super().conf(job), "spark.headrace.observe": "false"}
+
+
 class _StockEngine(_SparkEngine):
     """Spark as it comes, with its own Kafka connector."""
 

@@ -144,9 +144,9 @@ class Stage:
                     contestant.running.park()
 
     def measure(self, load: Load) -> None:
-        """Measures every contestant under one load, in turns."""
+        """Measures every contestant under one load, in turns; every other turn backwards: nobody is always first."""
         for turn in range(self.plan.windows):
-            for contestant in self.active():
+            for contestant in self.active()[:: -1 if turn % 2 else 1]:
                 with self.drops(contestant), self.awake(contestant):
                     self._turn(contestant, load, f"{turn + 1}/{self.plan.windows}")
         for contestant in self.active():

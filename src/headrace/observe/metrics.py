@@ -142,6 +142,12 @@ METRICS = (
         per_partition(lambda part: part.rate),
     ),
     Metric(
+        "headrace_partition_busiest_key_ratio",
+        Kind.GAUGE,
+        "Share of a partition's records that have its busiest key, by a sample, at least.",
+        per_partition(lambda part: None if part.busiest_key is None else part.busiest_key.share),
+    ),
+    Metric(
         "headrace_stage_processing_seconds",
         Kind.GAUGE,
         "Time that a row spends in a stage, over the last ten seconds, by quantile.",

@@ -14,13 +14,14 @@ from headrace.observe.sampling import current_runs
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from headrace.observe.snapshot import Parts, Quantiles, Query, Snapshot
+    from headrace.observe.snapshot import BusyKey, Parts, Quantiles, Query, Snapshot
 
 NONE = "-"
 """What was not measured."""
 
 _STYLES = {"running": "green", "failed": "bold red", "starting": "yellow", "stopped": "dim"}
 _SHOWN = 5
+_KEY_SHOWN = 24
 _BARS = " ▁▂▃▄▅▆▇█"
 _SECOND_MS = 1000
 _MINUTE_MS = 60_000
@@ -121,12 +122,18 @@ def _stages(query: Query) -> Table:
 
 
 def _partitions(query: Query) -> Table:
-    table = _table("slowest partitions", "p99", "records/s", "lag", "executor")
+    table = _table("slowest partitions", "p99", "records/s", "lag", "executor", "busiest key")
     slowest = sorted(query.partitions, key=lambda each: (each.p99 or 0, each.lag_records or 0), reverse=True)
     for each in slowest[:_SHOWN]:
         place = plain(f"{each.topic}-{each.partition}")
-        table.add_row(place, duration(each.p99), number(each.rate), number(each.lag_records), each.executor or NONE)
+        busiest = NONE if each.busiest_key is None else _busiest(each.busiest_key)
+        figures = duration(each.p99), number(each.rate), number(each.lag_records)
+        table.add_row(place, *figures, each.executor or NONE, busiest)
     return table
+
+
+def _busiest(busy: BusyKey) -> str:
+    return plain(f"{percent(busy.share)} {busy.key[:_KEY_SHOWN]}")
 
 
 def _workers(query: Query) -> Table:

@@ -122,6 +122,14 @@ class Lag:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class BusyKey:
+    """The key that comes most often, and its share of the records, which is at least so much."""
+
+    key: str
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Partition:
     """A partition that a query reads."""
 
@@ -133,6 +141,7 @@ class Partition:
     count: int | None
     host: str | None
     executor: str | None
+    busiest_key: BusyKey | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

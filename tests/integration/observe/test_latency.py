@@ -72,6 +72,20 @@ def test_a_record_that_waited_was_queueing(bench: Bench) -> None:
     assert total["end_to_end"]["max"] * ROUNDING >= total["queueing"]["max"]
 
 
+@pytest.mark.parametrize(("hot", "share"), [(True, 0.6), (False, 0.25)], ids=["a hot key", "four keys in turns"])
+def test_the_busiest_key_of_a_partition_is_known(bench: Bench, *, hot: bool, share: float) -> None:
+    """By a sample; one that took every so-manieth record would see one key of four that come in turns."""
+    source, sink = bench.kafka.topic("source", partitions=1), bench.kafka.topic("sink")
+    query = start_real_time(bench.write(stateless(bench.read(source)), sink))
+    keys = [b"hot" if hot and number % 5 < 3 else f"key {number % 4}".encode() for number in range(8000)]
+    bench.kafka.produce(source, [Record(key=key, value=b"") for key in keys])
+    found = await_observed(query, lambda found: count_of(found, "delivery") == len(keys))
+    (partition,) = found["partitions"]
+    busiest = partition["busiest_key"]
+    assert busiest["share"] == pytest.approx(share, abs=0.1)
+    assert busiest["key"] == "hot" if hot else busiest["key"] in {"key 0", "key 1", "key 2", "key 3"}
+
+
 def test_creation_is_unknown_where_the_broker_stamps_records(bench: Bench) -> None:
     source = bench.kafka.topic("source", config={"message.timestamp.type": "LogAppendTime"})
     query = start_real_time(bench.write(stateless(bench.read(source)), bench.kafka.topic("sink")))

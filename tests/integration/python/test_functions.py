@@ -18,7 +18,6 @@ from tests.integration.streams import PATIENCE, await_epochs, run_micro_batches,
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
     from pyspark.sql import DataFrame
 
@@ -92,23 +91,6 @@ def test_times_are_those_of_the_sessions_time_zone(
     start_real_time(bench.write(rows(), real))
     bench.kafka.read_until(real, len(seconds), timeout=PATIENCE)
     assert bench.kafka.values(real) == bench.kafka.values(micro)
-
-
-def test_a_function_finds_modules_that_were_added_later(bench: Bench, tmp_path: Path) -> None:
-    (tmp_path / "added_later.py").write_text("def doubled(text):\n    return text * 2\n", encoding="utf-8")
-    bench.spark.sparkContext.addPyFile(str(tmp_path / "added_later.py"))
-
-    def doubled(text: str) -> str:
-        import added_later  # type: ignore[import-not-found] # noqa: PLC0415 only there where it was added
-
-        return str(added_later.doubled(text))
-
-    source, sink = bench.kafka.topic("values"), bench.kafka.topic("answers")
-    start_real_time(
-        bench.write(bench.read(source).select(F.udf(doubled)(F.col("value").cast("string")).alias("value")), sink)
-    )
-    bench.kafka.produce(source, ["ab"])
-    assert bench.kafka.read_until(sink, 1, timeout=PATIENCE)[0].value == b"abab"
 
 
 @pytest.mark.parametrize(

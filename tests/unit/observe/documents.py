@@ -97,6 +97,7 @@ def query(now_ms: int = NOW_MS, **changes: Any) -> dict[str, Any]:  # noqa: ANN4
                 "count": 1250,
                 "host": "worker-1",
                 "executor": str(number % 2),
+                "busiest_key": {"key": "4000-0007", "share": 0.41} if number == 5 else None,
             }
             for number in range(8)
         ],

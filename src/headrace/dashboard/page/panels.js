@@ -7,6 +7,8 @@ import { explained, MEANING, PARTS, sharesOf } from "./model.js";
 
 const SLOWEST = 8;
 const HOT = 3;
+const HOT_KEY = 0.3;
+const LONGEST_KEY = 24;
 const BUSY = 0.9;
 const OLD_COMMIT = 3;
 const GC_MS = 100;
@@ -154,9 +156,16 @@ function showPartitions(query) {
     { title: "records/s", number: true, cell: (each) => warm(rate(each.rate), each.rate > HOT * usual && usual > 0, "hot") },
     { title: "lag", number: true, cell: (each) => count(each.lag_records) },
     { title: "executor", cell: (each) => each.executor ?? NONE },
+    { title: "busiest key", cell: (each) => busiest(each.busiest_key) },
   ];
   table(byId("partitions"), columns, slowest, { key: (each) => `${each.topic}-${each.partition}`, empty: "No partition is read yet." });
   say(byId("partitions-title"), all.length > SLOWEST ? `Slowest partitions of ${all.length}` : "Slowest partitions");
+}
+
+function busiest(busy) {
+  if (!busy) return NONE;
+  const key = busy.key.length > LONGEST_KEY ? `${busy.key.slice(0, LONGEST_KEY)}…` : busy.key;
+  return warm(`${percent(busy.share)} ${key}`, busy.share > HOT_KEY, "hot");
 }
 
 function meter(share) {

@@ -156,6 +156,10 @@ private[observe] object Document {
       node.put("lag_records", news.lag.map(long).orNull)
       node.put("p99", if (sum.getTotalCount == 0) null else double(sum.getValueAtPercentile(99.0) / 1000.0))
       node.put("count", run.countOf(news)).put("host", state.told.host).put("executor", state.told.executor)
+      news.busiest match {
+        case Some(busy) => node.putObject("busiest_key").put("key", busy.key).put("share", busy.share)
+        case None => node.putNull("busiest_key")
+      }
     }
   }
 

@@ -43,6 +43,7 @@ private[headrace] final case class PartitionNews(
     rows: Long,
     lag: Option[Long],
     createdMs: Option[Long],
+    busiest: Option[BusyKey],
     endToEnd: Tally)
 
 /** @param busyNanos how long it had at least one batch, since the task began

@@ -26,7 +26,7 @@ private[headrace] object Tail {
 
   def news(): Seq[TailRecord] = Iterator.continually(waiting.poll()).takeWhile(_ != null).toList
 
-  private def text(bytes: Array[Byte]): String =
+  def text(bytes: Array[Byte]): String =
     // At most four bytes a character, so that a long value is not decoded whole.
     if (bytes == null) null
     else new String(bytes, 0, math.min(bytes.length, 4 * MostCharacters), UTF_8).take(MostCharacters)

@@ -110,6 +110,7 @@ private[headrace] final class PartitionMeter(partition: TopicPartition, task: Ta
   private var createdMs = Origin.Unknown
   private[observe] var undated = 0L
   private var unread = 0L
+  private val keys = new BusyKeys
   @volatile private var isLagKnown = false
 
   /** A record is handed on; returns when. */
@@ -117,6 +118,7 @@ private[headrace] final class PartitionMeter(partition: TopicPartition, task: Ta
     val now = Clock.micros()
     rows += 1
     unread -= 1
+    keys.see(record.key)
     if (record.timestampType == TimestampType.CREATE_TIME) {
       createdMs = record.timestamp
       task.queueing.record(now - record.timestamp * 1000)
@@ -136,5 +138,6 @@ private[headrace] final class PartitionMeter(partition: TopicPartition, task: Ta
     rows,
     Option.when(isLagKnown)(math.max(0L, unread)),
     Option.when(createdMs != Origin.Unknown)(createdMs),
+    keys.busiest,
     endToEnd.news())
 }
