@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 from engines.flink import Bundles, Flink, PyFlink
 from engines.hop import Hop
 from engines.quix import Quix
-from engines.spark import Continuous, Headrace, HeadraceUnobserved, HeadraceWithoutCommits, MicroBatch, StockRealTime
+from engines.spark import (
+    Continuous,
+    Headrace,
+    HeadraceInSql,
+    HeadraceUnobserved,
+    HeadraceWithoutCommits,
+    MicroBatch,
+    StockRealTime,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +29,7 @@ _MAKERS: tuple[Callable[[], Engine], ...] = (
     Headrace,
     HeadraceWithoutCommits,
     HeadraceUnobserved,
+    HeadraceInSql,
     StockRealTime,
     MicroBatch,
     *(partial(MicroBatch, every_ms) for every_ms in (100, 500, 1000)),

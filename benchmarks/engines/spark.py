@@ -26,6 +26,8 @@ STOCK_CONNECTOR = Path(__file__).with_name("stock-kafka.lock")
 EXACTLY_ONCE = "exactly-once"
 # A real-time query runs all its stages at once; a workload that is not named here has one.
 STAGES = {"count": 2, "window": 2, "dedup": 2, "state": 2, "shuffles": 3}
+# Those whose Python function SQL can compute as well.
+WITH_FUNCTIONS = ("udf", "pandas")
 LEAST_SLOTS = 16
 # The shortest epoch that real-time mode accepts from stock settings.
 LEAST_EPOCH_MS = 5000
@@ -137,6 +139,24 @@ class HeadraceUnobserved(Headrace):
     def conf(self, job: Job) -> dict[str, str]:
         """See _SparkEngine."""
         return {**super().conf(job), "spark.headrace.observe": "false"}
+
+
+class HeadraceInSql(Headrace):
+    """Headrace with SQL in the place of a Python function: what Python costs is the difference."""
+
+    name = "headrace-sql"
+    title = "Headrace, in SQL"
+
+    def command(self, job: Job) -> Command:
+        """See Engine."""
+        if job.workload not in WITH_FUNCTIONS:
+            message = f"{job.workload} calls no Python function"
+            raise CannotError(message)
+        return super().command(job)
+
+    def program(self, job: Job) -> list[str]:
+        """See _SparkEngine."""
+        return [*super().program(job), "--in-sql"]
 
 
 class _StockEngine(_SparkEngine):

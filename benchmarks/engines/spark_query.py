@@ -105,6 +105,11 @@ def pandas(payments: DataFrame, _partitions: int) -> DataFrame:
     return answers(payments.withColumn("score", scored("cents")), "id", "score")
 
 
+def in_sql(payments: DataFrame, _partitions: int) -> DataFrame:
+    """Computes in SQL what the Python functions do."""
+    return answers(payments.withColumn("score", sf.expr("(cents * 37 + 11) % 1000")), "id", "score")
+
+
 def state(payments: DataFrame, _partitions: int) -> DataFrame:
     """Keeps count and sum by card in Python state."""
     totals = payments.groupBy("card").transformWithState(
@@ -125,6 +130,7 @@ WORKLOADS = {
     "state": state,
     "exactly-once": stateless,
 }
+IN_SQL = {"udf": in_sql, "pandas": in_sql}
 
 
 def answers(rows: DataFrame, *fields: str | sf.Column) -> DataFrame:
@@ -157,6 +163,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--trigger", choices=["realTime", "processingTime", "continuous"], required=True)
     parser.add_argument("--interval-ms", type=int, required=True, help="of the trigger")
     parser.add_argument("--partitions", type=int, required=True, help="tasks behind a repartition")
+    parser.add_argument("--in-sql", action="store_true", help="without Python")
     parser.add_argument("--sink-option", nargs="*", default=[], metavar="NAME=VALUE")
     for name in ("bootstrap", "source", "sink", "checkpoint"):
         parser.add_argument(f"--{name}", required=True)
@@ -172,8 +179,9 @@ def _start(spark: SparkSession, arguments: argparse.Namespace) -> StreamingQuery
         .load()
     )
     payments = records.select(sf.from_json(sf.col("value").cast("string"), SCHEMA).alias("payment")).select("payment.*")
+    workload = (IN_SQL if arguments.in_sql else WORKLOADS)[arguments.workload]
     return (
-        WORKLOADS[arguments.workload](payments, arguments.partitions)
+        workload(payments, arguments.partitions)
         .writeStream.format("kafka")
         .option("kafka.bootstrap.servers", arguments.bootstrap)
         .option("topic", arguments.sink)

@@ -234,8 +234,8 @@ SETTINGS = (
         value="1",
         kind=Kind.PREFERENCE,
         reason=(
-            "a record waits up to this long, by default 50 ms, before it is sent to the next stage; 0 would keep a "
-            "core busy"
+            "behind another shuffle a row waits up to this long, by default 50 ms, before it is sent to the next "
+            "stage; 0 would keep a core busy"
         ),
     ),
     Setting(

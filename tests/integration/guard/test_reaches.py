@@ -88,6 +88,8 @@ TESTED_WITH_OBSERVATION = {
     "SharedState.activeStreamingQueries": "test_a_query_is_known_from_its_start",
 }
 """In tests/integration/observe."""
+TESTED_WITH_SHUFFLES = {"StreamingShuffleWriter.shards": "test_each_record_crosses_a_shuffle_without_a_timer"}
+"""In tests/integration/shuffle."""
 EPOCH_MS = 1000
 
 
@@ -104,6 +106,7 @@ def test_every_reach_has_its_test() -> None:
         "commit": TESTED_WITH_COMMITS,
         "modes": TESTED_WITH_MODES,
         "observe": TESTED_WITH_OBSERVATION,
+        "shuffle": TESTED_WITH_SHUFFLES,
     }
     assert reaches == set(TESTED_HERE).union(*elsewhere.values())
     assert set(TESTED_HERE.values()) <= set(globals())

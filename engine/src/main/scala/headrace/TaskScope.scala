@@ -27,6 +27,7 @@ private[headrace] final class TaskScope(val meter: Option[TaskMeter]) {
   @volatile private var hasRecord: () => Boolean = () => false
   @volatile private var offsets: () => Map[TopicPartition, Long] = () => Map.empty
   @volatile private var ahead = List.empty[ReadAhead]
+  @volatile private var sendGathered: () => Unit = () => ()
   @volatile private var recorded: Option[Recording] = None
   @volatile private var sends: Option[Generations] = None
   @volatile private var transacted: Option[Outlet] = None
@@ -49,6 +50,15 @@ private[headrace] final class TaskScope(val meter: Option[TaskMeter]) {
 
   /** The next offset of each partition of the source. */
   def sourceOffsets(): Map[TopicPartition, Long] = offsets()
+
+  /** What the task does before it waits for its next row. */
+  def beforeWaiting(work: () => Unit): Unit = sendGathered = work
+
+  /** Called by whoever gives the task its rows and may have none at hand. */
+  def taskWaits(): Unit = sendGathered()
+
+  /** Called by the source when it has no record at hand. If an operator reads ahead, the task waits for that one. */
+  def sourceWaits(): Unit = if (ahead.isEmpty) taskWaits()
 
   /** Whether all rows that were pulled from the source have gone all the way. Asked by the thread that pulls from it. */
   def isDrained: Boolean = ahead.forall(_.isDrained)

@@ -77,6 +77,7 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
 
   private def waitForRecord(): RecordStatus = {
     var cursor: PartitionCursor = null
+    scope.sourceWaits()
     while (cursor == null && !killed && !isOver) {
       scope.throwIfSinkFailed()
       poll(math.max(1, math.min(leftMs, recording.fold(LookUpMs)(it => math.min(LookUpMs, it.patienceMs(clockMs, handedOn))))))

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.apache.spark.headrace
 
-import _root_.headrace.shuffle.{RowStamps, StampedIn, StampedOut}
+import _root_.headrace.shuffle.{Gathering, RowStamps, StampedIn, StampedOut}
 import org.apache.spark.TaskContext
 import org.apache.spark.scheduler.MapStatus
 import org.apache.spark.shuffle.{BaseShuffleHandle, ShuffleHandle, ShuffleReadMetricsReporter, ShuffleReader, ShuffleWriteMetricsReporter, ShuffleWriter}
 import org.apache.spark.shuffle.streaming.StreamingShuffleManager
+import org.apache.spark.shuffle.streaming.headrace.Gathered
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.UnsafeRowSerializer
 import org.apache.spark.util.MutablePair
 
-/** Spark's shuffle of real-time queries, whose rows carry with them when their records were created and read.
+/** Spark's shuffle of real-time queries, whose rows carry with them when their records were created and read, and do not
+  * wait for company when their source has no further one.
   *
   * Reaches into Spark: `StreamingShuffleManager` is extended, and `UnsafeRowSerializer` tells a shuffle of rows from others.
   * Spark makes what goes with its shuffle for that class alone; the serializer is the same on both sides.
@@ -22,7 +24,8 @@ private[spark] final class StampedShuffle extends StreamingShuffleManager {
       context: TaskContext,
       metrics: ShuffleWriteMetricsReporter): ShuffleWriter[K, V] = {
     val spark = super.getWriter[K, V](handle, mapId, context, metrics)
-    if (isStamped(handle)) new StampingWriter(spark, new StampedOut(context)) else spark
+    val prompt = new PromptWriter(spark, new Gathering(context, Gathered.sending(spark)))
+    if (isStamped(handle)) new StampingWriter(prompt, new StampedOut(context)) else prompt
   }
 
   override def getReader[K, C](
@@ -43,6 +46,14 @@ private[spark] final class StampedShuffle extends StreamingShuffleManager {
       RowStamps.areOn && base.dependency.serializer.isInstanceOf[UnsafeRowSerializer]
     case _ => false
   }
+}
+
+private final class PromptWriter[K, V](spark: ShuffleWriter[K, V], gathering: Gathering) extends ShuffleWriter[K, V] {
+  override def write(records: Iterator[Product2[K, V]]): Unit = spark.write(records.map(gathering(_)))
+
+  override def stop(success: Boolean): Option[MapStatus] = spark.stop(success)
+
+  override def getPartitionLengths(): Array[Long] = spark.getPartitionLengths()
 }
 
 private final class StampingWriter[K, V](spark: ShuffleWriter[K, V], stamped: StampedOut) extends ShuffleWriter[K, V] {

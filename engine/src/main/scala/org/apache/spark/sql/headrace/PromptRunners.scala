@@ -9,6 +9,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 import scala.annotation.tailrec
 import scala.util.{Failure, Try}
 
+import headrace.shuffle.Gathering
 import org.apache.spark.{SparkEnv, TaskContext}
 import org.apache.spark.api.python.{BasePythonRunner, ChainedPythonFunctions, PythonEvalType, PythonWorker, PythonWorkerHandle}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -53,13 +54,13 @@ private[sql] object PromptRunners {
     environment
   }
 
-  /** Starts a runner. Spark may have closed a worker that it keeps for later: it interrupts the thread that sends, when
+  /** Starts a runner: what it gives are answers, batch by batch. Spark may have closed a worker that it keeps for later: it interrupts the thread that sends, when
     * that one has sent everything and is about to end. Such a worker is gone from the pool once it was taken.
     */
   @tailrec def started[T](compute: () => Iterator[T], retries: Int = MostRetries): Iterator[T] =
     Try(compute()) match {
       case Failure(_: ClosedChannelException) if retries > 0 => started(compute, retries - 1)
-      case result => result.get
+      case result => Gathering.before(result.get, TaskContext.get())
     }
 
   def launcher(funcs: Seq[(ChainedPythonFunctions, Long)]): String =
