@@ -28,21 +28,21 @@ class Measured:
 
 
 MICRO_BATCH = Measured(
-    result="base.json",
+    result="bench-2.json",
     engine="micro-batch",
     workload="stateless",
-    p50_ms=365,
-    p99_ms=898,
-    cpu_s_per_million=1125,
+    p50_ms=132,
+    p99_ms=644,
+    cpu_s_per_million=1326,
 )
 MICRO_BATCH_STATE = Measured(
-    result="base.json", engine="micro-batch", workload="count", p50_ms=992, p99_ms=2033, cpu_s_per_million=1094
+    result="bench-2.json", engine="micro-batch", workload="count", p50_ms=328, p99_ms=851, cpu_s_per_million=1352
 )
 REAL_TIME = Measured(
-    result="progress.json", engine="headrace", workload="stateless", p50_ms=2.4, p99_ms=30, cpu_s_per_million=412
+    result="bench-2.json", engine="headrace", workload="stateless", p50_ms=0.81, p99_ms=7.6, cpu_s_per_million=263
 )
 REAL_TIME_STATE = Measured(
-    result="base.json", engine="headrace", workload="count", p50_ms=11.6, p99_ms=1116, cpu_s_per_million=758
+    result="bench-2.json", engine="headrace", workload="count", p50_ms=0.99, p99_ms=179, cpu_s_per_million=760
 )
 ALL = (MICRO_BATCH, MICRO_BATCH_STATE, REAL_TIME, REAL_TIME_STATE)
 
