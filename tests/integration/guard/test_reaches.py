@@ -82,6 +82,7 @@ TESTED_WITH_OBSERVATION = {
     "UnsafeRow.pointTo": "test_each_record_is_measured_once",
     "StreamingShuffleManager": "test_each_record_is_measured_once",
     "UnsafeRowSerializer": "test_each_record_is_measured_once",
+    "StreamingShuffleReader.messageQueue": "test_rows_that_wait_for_a_stage_are_seen",
     "LocalPythonWorkerHandle.pid": "test_workers_are_known_by_their_process",
     "RealTimeStreamScanExec.scan": "test_stages_say_what_they_are_made_of",
     "ShuffleExchangeExec": "test_stages_say_what_they_are_made_of",

@@ -72,6 +72,17 @@ def test_a_record_that_waited_was_queueing(bench: Bench) -> None:
     assert total["end_to_end"]["max"] * ROUNDING >= total["queueing"]["max"]
 
 
+@pytest.mark.usefixtures("few_partitions")
+def test_rows_that_wait_for_a_stage_are_seen(bench: Bench) -> None:
+    """Behind the stage that sends them; the last one has nobody to send to."""
+    source, sink = bench.kafka.topic("source"), bench.kafka.topic("sink")
+    slowly = "coalesce(reflect('java.lang.Thread', 'sleep', 1000L), cast(length(key) as string)) value"
+    query = start_real_time(bench.write(bench.read(source).repartition(1, "key").selectExpr(slowly), sink))
+    bench.kafka.produce(source, [Record(key=b"x" * 20_000, value=b"") for _ in range(300)])
+    found = await_observed(query, lambda found: len(found["stages"]) > 0 and (found["stages"][0]["queue"] or 0) > 0.1)  # noqa: PLR2004
+    assert found["stages"][1]["queue"] is None
+
+
 @pytest.mark.parametrize(("hot", "share"), [(True, 0.6), (False, 0.25)], ids=["a hot key", "four keys in turns"])
 def test_the_busiest_key_of_a_partition_is_known(bench: Bench, *, hot: bool, share: float) -> None:
     """By a sample; one that took every so-manieth record would see one key of four that come in turns."""

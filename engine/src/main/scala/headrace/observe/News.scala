@@ -58,7 +58,10 @@ private[headrace] final case class WorkerNews(
     memoryBytes: Option[Long],
     alive: Option[Boolean])
 
-/** What a task has to tell: tallies since it last did, counts since it began. */
+/** What a task has to tell: tallies since it last did, counts since it began.
+  *
+  * @param inbox how full the buffer is that rows from the stage before wait in, from 0 to 1
+  */
 private[headrace] final case class TaskNews(
     id: TaskId,
     parts: Parts,
@@ -66,6 +69,7 @@ private[headrace] final case class TaskNews(
     partitions: Seq[PartitionNews],
     counts: Counts,
     workers: Seq[WorkerNews],
+    inbox: Option[Double],
     readyMs: Long,
     endedMs: Long,
     commits: Array[Long])

@@ -23,8 +23,8 @@ private[observe] object StageNodes {
       val sum = Measure.histogram()
       recently.filter(here).foreach(_.told.news.stage.addTo(sum))
       Document.quantiles(node, "processing", sum)
-      // Spark keeps to itself how full its buffers are.
-      node.putNull("queue")
+      val behind = told.filter(since => of(run, since.told.news.id).exists(stage.feeds.contains))
+      node.put("queue", behind.flatMap(_.told.news.inbox).maxOption.map(Document.double).orNull)
       skew(recently.filter(here), stage.tasks) match {
         case Some((hot, share)) => node.putObject("skew").put("hot", hot).put("share", share)
         case None => node.putNull("skew")

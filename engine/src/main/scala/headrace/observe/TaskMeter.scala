@@ -22,6 +22,7 @@ private[headrace] final class TaskMeter(val id: TaskId) {
   private val endToEnd = new Measure
   @volatile private var partitions = Vector.empty[PartitionMeter]
   @volatile private var workers = Vector.empty[WorkerMeter]
+  @volatile private var inbox: Option[() => Double] = None
   private val commits = new ConcurrentLinkedQueue[java.lang.Long]()
   // Only their own threads write them; whoever collects may see them a little later.
   private var entered = 0L
@@ -42,6 +43,9 @@ private[headrace] final class TaskMeter(val id: TaskId) {
 
   /** A worker runs these functions for the task. */
   def running(worker: WorkerMeter): Unit = synchronized { workers :+= worker }
+
+  /** The task takes its rows from a buffer, which is so full, from 0 to 1. */
+  def waitsBefore(fullness: () => Double): Unit = inbox = Some(fullness)
 
   def sourceIsReady(): Unit = readyMs = System.currentTimeMillis()
 
@@ -92,6 +96,7 @@ private[headrace] final class TaskMeter(val id: TaskId) {
       Counts(
         entered + partitions.map(_.rows).sum, handedOn, delivered, timers, untold, letters, partitions.map(_.undated).sum),
       workers.map(_.news()),
+      inbox.map(_()),
       readyMs,
       endedMs,
       made)

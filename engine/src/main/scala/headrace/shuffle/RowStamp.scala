@@ -51,12 +51,17 @@ final class StampedOut(task: TaskContext) {
     if (origin == null) Untold else if (origin eq Origin.Timer) Timer else origin.readMicros
 }
 
-/** Takes the stamps off the rows that come into a task. */
-final class StampedIn(task: TaskContext) {
+/** Takes the stamps off the rows that come into a task.
+  *
+  * @param fullness how full the buffer is that they wait in, from 0 to 1
+  */
+final class StampedIn(task: TaskContext, fullness: () => Double) {
   import RowStamp._
 
   private val scope = TaskScope.of(task)
   private val meter = scope.meter.orNull
+
+  if (meter != null) meter.waitsBefore(fullness)
 
   def apply(row: UnsafeRow): Unit = {
     if (meter != null) meter.enter()
