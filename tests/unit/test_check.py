@@ -104,11 +104,11 @@ def test_memory_outside_of_the_heaps_is_that_of_the_stages_that_need_it() -> Non
         (READY, None, "STATE_A_BUDGET"),
         (READY, 100, "USE_REAL_TIME"),
         (READY, 60_000, "STAY_IN_MICRO_BATCH"),
-        (READY, 1, "BUDGET_TOO_TIGHT"),
+        (READY, 0.5, "BUDGET_TOO_TIGHT"),
         (REFUSED, 100, "STAY_IN_MICRO_BATCH"),
     ],
 )
-def test_the_budget_decides_on_the_mode(query: CheckedQuery, budget_ms: int | None, topic: str) -> None:
+def test_the_budget_decides_on_the_mode(query: CheckedQuery, budget_ms: float | None, topic: str) -> None:
     assert topic in topics(query, None if budget_ms is None else timedelta(milliseconds=budget_ms))
 
 

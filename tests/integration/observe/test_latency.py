@@ -79,7 +79,7 @@ def test_rows_that_wait_for_a_stage_are_seen(bench: Bench) -> None:
     slowly = "coalesce(reflect('java.lang.Thread', 'sleep', 1000L), cast(length(key) as string)) value"
     query = start_real_time(bench.write(bench.read(source).repartition(1, "key").selectExpr(slowly), sink))
     bench.kafka.produce(source, [Record(key=b"x" * 20_000, value=b"") for _ in range(300)])
-    found = await_observed(query, lambda found: len(found["stages"]) > 0 and (found["stages"][0]["queue"] or 0) > 0.1)  # noqa: PLR2004
+    found = await_observed(query, lambda found: len(found["stages"]) > 0 and (found["stages"][0]["queue"] or 0) > 0.1)
     assert found["stages"][1]["queue"] is None
 
 

@@ -33,13 +33,22 @@ def feed_threads() -> int:
 
 def test_all_readers_get_the_same_and_the_engine_is_asked_once_for_all() -> None:
     engine = Engine()
-    feed = Feed(engine)
-    with feed.read(0.2) as one, feed.read(0.2) as other:
+    # It answers when both have read: on a busy machine one of them may be late.
+    may_answer = threading.Semaphore(0)
+
+    def answer() -> str:
+        may_answer.acquire()
+        return engine()
+
+    feed = Feed(answer)
+    with feed.read(0.1) as one, feed.read(0.1) as other:
         for _ in range(3):
+            may_answer.release()
             first, second = one.next(WAIT_S), other.next(WAIT_S)
             assert first is not None
             assert first == second
             assert first.number == engine.asked
+    may_answer.release()
 
 
 def test_nobody_is_asked_while_nobody_reads() -> None:
