@@ -22,6 +22,7 @@ NONE = "-"
 _STYLES = {"running": "green", "failed": "bold red", "starting": "yellow", "stopped": "dim"}
 _SHOWN = 5
 _KEY_SHOWN = 24
+_NOTABLE = 0.05
 _BARS = " ▁▂▃▄▅▆▇█"
 _SECOND_MS = 1000
 _MINUTE_MS = 60_000
@@ -126,13 +127,14 @@ def _partitions(query: Query) -> Table:
     slowest = sorted(query.partitions, key=lambda each: (each.p99 or 0, each.lag_records or 0), reverse=True)
     for each in slowest[:_SHOWN]:
         place = plain(f"{each.topic}-{each.partition}")
-        busiest = NONE if each.busiest_key is None else _busiest(each.busiest_key)
         figures = duration(each.p99), number(each.rate), number(each.lag_records)
-        table.add_row(place, *figures, each.executor or NONE, busiest)
+        table.add_row(place, *figures, each.executor or NONE, _busiest(each.busiest_key))
     return table
 
 
-def _busiest(busy: BusyKey) -> str:
+def _busiest(busy: BusyKey | None) -> str:
+    if busy is None or busy.share < _NOTABLE:
+        return NONE
     return plain(f"{percent(busy.share)} {busy.key[:_KEY_SHOWN]}")
 
 

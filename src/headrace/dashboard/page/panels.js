@@ -7,6 +7,7 @@ import { explained, MEANING, PARTS, sharesOf } from "./model.js";
 
 const SLOWEST = 8;
 const HOT = 3;
+const NOTABLE_KEY = 0.05;
 const HOT_KEY = 0.3;
 const LONGEST_KEY = 24;
 const BUSY = 0.9;
@@ -163,7 +164,7 @@ function showPartitions(query) {
 }
 
 function busiest(busy) {
-  if (!busy) return NONE;
+  if (!busy || busy.share < NOTABLE_KEY) return NONE;
   const key = busy.key.length > LONGEST_KEY ? `${busy.key.slice(0, LONGEST_KEY)}…` : busy.key;
   return warm(`${percent(busy.share)} ${key}`, busy.share > HOT_KEY, "hot");
 }

@@ -28,14 +28,15 @@ private[observe] final class BusyKeys {
     if (skip == 0) {
       // Not every so-manieth: keys may come in turns.
       random = random * 1103515245 + 12345
-      skip = 1 + (random >>> 16) % MostSkipped
+      // The first ones all: a short epoch with little traffic has no more.
+      skip = if (sampled < FewestSampled) 1 else 1 + (random >>> 16) % MostSkipped
+      if (sampled == MostSampled) forgetHalf()
+      sampled += 1
       if (key != null) count(key)
     }
   }
 
   private def count(key: Array[Byte]): Unit = {
-    if (sampled == MostSampled) forgetHalf()
-    sampled += 1
     val hash = util.Arrays.hashCode(key)
     var at, rarest = 0
     while (at < Places && !(hashes(at) == hash && keys(at) != null && util.Arrays.equals(keys(at), key))) {
