@@ -74,7 +74,8 @@ def _measure(arguments: argparse.Namespace, command: str) -> Path:
 
 def _measure_all(arguments: argparse.Namespace, command: str) -> Path:
     """Measures each round into a file of its own, unless it is there already: the next call goes on where one ended."""
-    folder: Path = arguments.out
+    # Apart from what other calls write there: all that is in it is read as one run.
+    folder: Path = arguments.out / "all"
     rounds = {plan.name: plan for plan in all_rounds(_rounds(arguments)[0])}
     if unknown := [name for name in arguments.all if name not in rounds]:
         parser().error(f"no round of --all is called {unknown[0]}; `headrace bench --list` names them")
