@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package headrace.probe
 
+import java.nio.charset.StandardCharsets.UTF_8
+
 import headrace.kafka.Position
 import headrace.observe.{PartitionMeter, Tail, TaskId, TaskMeter}
 import org.apache.kafka.clients.consumer.ConsumerRecord
@@ -20,9 +22,11 @@ object MeterCost {
   def nanos(rounds: Int, records: Int, measured: Boolean): Array[Double] = {
     val meter = new TaskMeter(TaskId("run", 0, 0, 0, 0))
     val partition = if (measured) meter.reading(new TopicPartition("topic", 0)) else null
-    val record = new ConsumerRecord[Array[Byte], Array[Byte]](
-      "topic", 0, 7L, System.currentTimeMillis(), TimestampType.CREATE_TIME, 0, 0, null, null, new RecordHeaders(),
-      java.util.Optional.empty[Integer]())
+    // More keys than are kept: finding the busiest one is part of the cost.
+    val read = Array.tabulate(64)(number =>
+      new ConsumerRecord[Array[Byte], Array[Byte]](
+        "topic", 0, 7L, System.currentTimeMillis(), TimestampType.CREATE_TIME, 0, 0, s"4000-$number".getBytes(UTF_8), null,
+        new RecordHeaders(), java.util.Optional.empty[Integer]()))
     val sent = new ProducerRecord[Array[Byte], Array[Byte]]("topic", null, null)
     val collector = new Thread(() =>
       try while (true) {
@@ -33,7 +37,7 @@ object MeterCost {
       catch { case _: InterruptedException => () })
     collector.setDaemon(true)
     collector.start()
-    val found = Array.fill(rounds)(round(records, partition, record, meter, sent))
+    val found = Array.fill(rounds)(round(records, partition, read, meter, sent))
     collector.interrupt()
     found
   }
@@ -41,12 +45,13 @@ object MeterCost {
   private def round(
       records: Int,
       partition: PartitionMeter,
-      record: ConsumerRecord[Array[Byte], Array[Byte]],
+      read: Array[ConsumerRecord[Array[Byte], Array[Byte]]],
       meter: TaskMeter,
       sent: ProducerRecord[Array[Byte], Array[Byte]]): Double = {
     val began = System.nanoTime()
     var number = 0
     while (number < records) {
+      val record = read(number & 63)
       here = new Position(record, 0, 0, number, if (partition == null) 0 else partition.read(record), partition)
       if (partition != null) {
         val one = meter.arrive(here)
