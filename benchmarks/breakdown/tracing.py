@@ -32,7 +32,9 @@ class TracedHeadrace(Headrace):
 
     def conf(self, job: Job) -> dict[str, str]:
         """See Headrace."""
-        return {**super().conf(job), **_settings(job)}
+        # Where progress is recorded inside an epoch, epochs are long: a window would see no boundary.
+        epoch = {"spark.headrace.realtime.epoch": f"{job.checkpoint_ms}ms"}
+        return {**super().conf(job), **_settings(job), **epoch}
 
     def command(self, job: Job) -> Command:
         """See Engine."""
