@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `headrace bench --all` measures, and what becomes of an engine that cannot go on."""
+"""What `headrace bench --all` measures, how far it looks, and what becomes of an engine that cannot go on."""
 
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from axes import LOADS, all_rounds
@@ -9,7 +10,8 @@ from engines.engine import Job
 from engines.roster import ENGINES
 from harness.contestant import Contestant
 from harness.round import Round
-from harness.stage import DroppedError, _Drops
+from harness.stage import DroppedError, Stage, _Drops
+from harness.sustained import highest
 from workloads.catalog import WORKLOADS
 from workloads.records import Load
 from workloads.workload import WrongAnswerError
@@ -43,6 +45,29 @@ def test_every_workload_and_every_rival_is_measured_in_the_base_case() -> None:
 
 def test_the_highest_rate_is_searched_from_the_base_case() -> None:
     assert LOADS[0] == Load()
+
+
+class Limited:
+    """A stage on which an engine keeps up to a rate, and not beyond."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self.tried: list[int] = []
+
+    def window(self, _contestant: Contestant, load: Load, *_: float, keep: bool) -> dict[str, Any]:
+        assert not keep
+        self.tried.append(load.rate)
+        return window(10 if load.rate <= self._limit else 5000)
+
+
+def test_the_highest_rate_is_searched_above_those_that_were_no_trouble(tmp_path: Path) -> None:
+    job = Job(workload="stateless", bootstrap="nowhere:1", source="in", sink="out", folder=tmp_path)
+    contestant = Contestant(ENGINES["hop"](), job, WORKLOADS["stateless"])
+    contestant.windows = {Load(): [window(1)], Load(rate=5000): [window(1)], Load(rate=10_000): [window(2000)]}
+    contestant.completed = set(contestant.windows)
+    stage = Limited(9000)
+    assert highest(cast("Stage", stage), contestant, Load())["rate"] == 9000  # noqa: PLR2004 see above
+    assert stage.tried == [5000, 7500, 11250, 9000]
 
 
 @pytest.mark.parametrize(
