@@ -48,16 +48,17 @@ def test_the_highest_rate_is_searched_from_the_base_case() -> None:
 
 
 class Limited:
-    """A stage on which an engine keeps up to a rate, and not beyond."""
+    """A stage on which an engine keeps up to a rate, and not beyond; the generator is late once."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    def __init__(self, limit: int, late: int) -> None:
+        self._limit, self._late = limit, late
         self.tried: list[int] = []
 
     def window(self, _contestant: Contestant, load: Load, *_: float, keep: bool) -> dict[str, Any]:
         assert not keep
         self.tried.append(load.rate)
-        return window(10 if load.rate <= self._limit else 5000)
+        late_ms = 50.0 if len(self.tried) == self._late else 0.5
+        return {**window(10 if load.rate <= self._limit else 5000), "generator_late_ms": {"p99": late_ms}}
 
 
 def test_the_highest_rate_is_searched_above_those_that_were_no_trouble(tmp_path: Path) -> None:
@@ -65,9 +66,9 @@ def test_the_highest_rate_is_searched_above_those_that_were_no_trouble(tmp_path:
     contestant = Contestant(ENGINES["hop"](), job, WORKLOADS["stateless"])
     contestant.windows = {Load(): [window(1)], Load(rate=5000): [window(1)], Load(rate=10_000): [window(2000)]}
     contestant.completed = set(contestant.windows)
-    stage = Limited(9000)
+    stage = Limited(9000, late=2)
     assert highest(cast("Stage", stage), contestant, Load())["rate"] == 9000  # noqa: PLR2004 see above
-    assert stage.tried == [5000, 7500, 11250, 9000]
+    assert stage.tried == [5000, 7500, 7500, 11250, 9000]
 
 
 @pytest.mark.parametrize(
