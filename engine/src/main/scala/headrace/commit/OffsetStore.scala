@@ -34,7 +34,7 @@ private[commit] final class OffsetStore(plan: ProgressPlan, settings: Map[String
       ProducerConfig.TRANSACTIONAL_ID_CONFIG -> plan.transactionalId(task.partitionId()),
       ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG -> "true",
       ProducerConfig.ACKS_CONFIG -> "all")
-    new Producer((settings ++ own ++ needed).asJava.asInstanceOf[java.util.Map[String, AnyRef]])
+    new Producer((Prompt ++ settings ++ own ++ needed).asJava.asInstanceOf[java.util.Map[String, AnyRef]])
   }
 
   /** Adds offsets to the producer's transaction. */
@@ -61,7 +61,7 @@ private[commit] final class OffsetStore(plan: ProgressPlan, settings: Map[String
     Map("group" -> plan.group))
 
   private def read(stable: Boolean = true): Map[TopicPartition, OffsetAndMetadata] = {
-    val admin = settings.filter { case (name, _) => AdminClientConfig.configNames().contains(name) }
+    val admin = (Prompt ++ settings).filter { case (name, _) => AdminClientConfig.configNames().contains(name) }
     Using.resource(Admin.create(admin.asJava.asInstanceOf[java.util.Map[String, AnyRef]]))(
       Resume.recorded(_, plan.group, stable))
   }
@@ -122,6 +122,10 @@ private[commit] final class OffsetStore(plan: ProgressPlan, settings: Map[String
 
 private[commit] object OffsetStore {
   type Producer = KafkaProducer[Array[Byte], Array[Byte]]
+
+  // What comes next may have to wait for the marks of the last transaction: for milliseconds, not Kafka's hundred. No
+  // record of the epoch is read before.
+  private val Prompt = Map(ProducerConfig.RETRY_BACKOFF_MS_CONFIG -> "5")
 
   /** Closes a producer also in a task that is being killed: it is interrupted, and Kafka would then close half of it. */
   def close(producer: Producer, wait: Duration): Unit = {

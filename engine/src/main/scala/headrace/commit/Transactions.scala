@@ -30,8 +30,7 @@ private[headrace] final class Transactions(
   private val producer = {
     val preferred = Map(
       ProducerConfig.TRANSACTION_TIMEOUT_CONFIG -> plan.timeoutMs.toString,
-      ProducerConfig.MAX_BLOCK_MS_CONFIG -> BlockMs,
-      ProducerConfig.RETRY_BACKOFF_MS_CONFIG -> RetryMs)
+      ProducerConfig.MAX_BLOCK_MS_CONFIG -> BlockMs)
     store.create(preferred ++ settings.filter { case (name, _) => preferred.contains(name) })
   }
   // All of these are guarded by this; those that others only look at are volatile too.
@@ -179,7 +178,5 @@ private object Transactions {
   private val LookMs = 100L
   // Brokers that are away are waited for by calling again, and in between it is seen whether the task is over.
   private val BlockMs = "10000"
-  // The next transaction may have to wait for the last one's marks: for milliseconds, not Kafka's hundred.
-  private val RetryMs = "5"
   private val AbortWithin = Duration.ofSeconds(3)
 }
