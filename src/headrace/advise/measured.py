@@ -46,6 +46,6 @@ REAL_TIME_STATE = Measured(
 )
 ALL = (MICRO_BATCH, MICRO_BATCH_STATE, REAL_TIME, REAL_TIME_STATE)
 
-BOUNDARY_GAP_MS = 252
-BOUNDARY_GAP_STATE_MS = 611
+BOUNDARY_GAP_MS = 143
+BOUNDARY_GAP_STATE_MS = 177
 """How long nothing is processed between two epochs (benchmarks/results/where.json, medians)."""
