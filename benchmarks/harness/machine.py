@@ -79,7 +79,7 @@ class Reading:
     """The clocks of the machine and of the measured processes at one moment."""
 
     at: float
-    busy_s: float
+    idle_s: float
     family_s: float
     engine_s: float
     engines_s: float
@@ -89,11 +89,11 @@ class Reading:
     def now(cls, engine: int | None, engines: Sequence[int], load: Sequence[int] = ()) -> Reading:
         """Reads them; the engine is the one under load, the engines are all, load are generator and receiver."""
         times = psutil.cpu_times()
-        # Time that the hypervisor gave to others is lost to us just as time that other processes took.
-        busy = times.user + times.nice + times.system + times.irq + times.softirq + times.steal
         return cls(
             time.monotonic(),
-            busy,
+            # Of the machine's clocks only those of idle time are exact. The others count ticks, and who sleeps for a
+            # millisecond at a time is there at each of them: a third of this machine was "busy" with nothing at all.
+            times.idle + getattr(times, "iowait", 0.0),
             cpu_s(psutil.Process().pid),
             cpu_s(engine) if engine else 0.0,
             sum(cpu_s(pid) for pid in engines),
@@ -106,7 +106,8 @@ class Reading:
         engine = then.engine_s - self.engine_s
         engines = then.engines_s - self.engines_s
         family = then.family_s - self.family_s
-        foreign = max(0.0, then.busy_s - self.busy_s - family)
+        # With it what the hypervisor gave to others: it is lost to us just as what other processes took.
+        foreign = max(0.0, capacity - (then.idle_s - self.idle_s) - family)
         return {
             "engine_cpu_s": round(engine, 2),
             "harness_cpu_s": round(family - engines, 2),

@@ -5,9 +5,11 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+import psutil
 import pytest
 from harness.histogram import Histogram
 from harness.ledger import Ledger
+from harness.machine import Reading
 from harness.ranking import rankings
 from hypothesis import given
 from hypothesis import strategies as st
@@ -168,3 +170,12 @@ def test_a_ranking_is_certain_only_if_no_window_says_otherwise(
 ) -> None:
     (ranking,) = rankings([cell("slow", *theirs), cell("fast", *ours)])
     assert (ranking["faster"], ranking["point"], ranking["certain"]) == ("fast", "p99", certain)
+
+
+def test_in_other_hands_is_what_was_neither_idle_nor_ours() -> None:
+    before = Reading(at=0.0, idle_s=100.0, family_s=7.0, engine_s=2.0, engines_s=3.0, load_s=1.0)
+    seconds = 10.0 * (psutil.cpu_count() or 1)
+    after = Reading(
+        at=10.0, idle_s=100.0 + 0.5 * seconds, family_s=7.0 + 0.4 * seconds, engine_s=4.0, engines_s=6.0, load_s=2.0
+    )
+    assert before.until(after)["foreign_cpu"] == pytest.approx(0.1)
