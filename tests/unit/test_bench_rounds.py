@@ -67,7 +67,7 @@ def test_the_highest_rate_is_searched_above_those_that_were_no_trouble(tmp_path:
     contestant.windows = {Load(): [window(1)], Load(rate=5000): [window(1)], Load(rate=10_000): [window(2000)]}
     contestant.completed = set(contestant.windows)
     stage = Limited(9000, late=2)
-    assert highest(cast("Stage", stage), contestant, Load())["rate"] == 9000  # noqa: PLR2004 see above
+    assert highest(cast("Stage", stage), contestant, Load())["rate"] == 9000
     assert stage.tried == [5000, 7500, 7500, 11250, 9000]
 
 
