@@ -103,16 +103,18 @@ SETTINGS = (
     ),
     Setting(
         key="spark.driver.extraJavaOptions",
-        value="-Xms{driver_memory} -XX:MetaspaceSize=256m",
+        value="-Xms{driver_memory} -XX:MetaspaceSize=256m -XX:MaxTenuringThreshold=1",
         kind=Kind.OPTIONS,
         reason=(
             "a heap that begins at its full size: a JVM keeps a small one half full and marks it again every few "
-            "seconds, with a pause and a busy core each time; nor does it mark because Spark's classes were loaded"
+            "seconds, with a pause and a busy core each time; nor does it mark because Spark's classes were loaded; "
+            "and what survives two collections is left alone: a record does not live that long, and what Spark makes "
+            "at its start would be copied fifteen times, with a pause of 16 ms instead of 4 each time"
         ),
     ),
     Setting(
         key="spark.executor.extraJavaOptions",
-        value="-Xms{executor_memory} -XX:MetaspaceSize=256m",
+        value="-Xms{executor_memory} -XX:MetaspaceSize=256m -XX:MaxTenuringThreshold=1",
         kind=Kind.OPTIONS,
         reason="the same in every executor",
     ),
@@ -260,6 +262,15 @@ SETTINGS = (
         reason=(
             "how long epochs last at least where progress is recorded inside them: between two of them nothing is "
             "processed"
+        ),
+    ),
+    Setting(
+        key="spark.headrace.realtime.firstEpoch",
+        value="1s",
+        kind=Kind.PREFERENCE,
+        reason=(
+            "how long the first such epoch of a run lasts at most: the way from one to the next takes 0.6 s the first "
+            "time, and 0.2 s from then on; so that happens while the query is new, and not in ten minutes"
         ),
     ),
     Setting(

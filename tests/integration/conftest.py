@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 def spark() -> Iterator[SparkSession]:
     """A session with the engine, sixteen slots and the probes of ``engine/src/test``."""
     # Many tests count epochs, so those are as short as their triggers say, also where progress is recorded inside.
-    conf = {"spark.ui.enabled": "false", "spark.headrace.realtime.epoch": "0s"}
+    epochs = {"spark.headrace.realtime.epoch": "0s", "spark.headrace.realtime.firstEpoch": "10m"}
+    conf = {"spark.ui.enabled": "false", **epochs}
     session = headrace.session("tests", master="local[16]", conf=with_probes(conf))
     yield session
     session.stop()

@@ -202,7 +202,8 @@ def test_the_heap_begins_at_its_full_size(memory: str | None, heap: str) -> None
 
 def test_options_of_the_user_come_last_and_so_win() -> None:
     conf = conf_of(launch={"spark.driver.extraJavaOptions": '-Xms2g -Dname="a b"'})
-    assert conf["spark.driver.extraJavaOptions"] == '-Xms1g -XX:MetaspaceSize=256m -Xms2g -Dname="a b"'
+    ours = "-Xms1g -XX:MetaspaceSize=256m -XX:MaxTenuringThreshold=1"
+    assert conf["spark.driver.extraJavaOptions"] == f'{ours} -Xms2g -Dname="a b"'
 
 
 @given(

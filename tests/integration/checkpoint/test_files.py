@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.errors import IllegalArgumentException
 
 from tests.integration.checkpoint.files import EITHER, OURS, SPARKS, Files, error_of, names_in, seen_of
 from tests.integration.probes import jvm_class
@@ -186,3 +187,15 @@ def test_checksums_that_were_left_behind_do_not_damage_a_new_file(spark: SparkSe
     (tmp_path / "a").unlink()
     files.write(tmp_path / "a", CONTENT)
     assert files.read(tmp_path / "a") == CONTENT
+
+
+def test_a_file_that_another_run_has_removed_says_so(spark: SparkSession, tmp_path: Path) -> None:
+    """A run that begins removes what an earlier one left half written; that one may only have stood still."""
+    files = Files(spark, OURS, tmp_path)
+    stream = files.begin(tmp_path / "1", CONTENT)
+    for half_written in tmp_path.glob(".*.tmp*"):
+        half_written.unlink()
+    with pytest.raises(IllegalArgumentException) as failed:
+        stream.close()
+    assert failed.value.getCondition() == "CHECKPOINT_TAKEN_OVER"
+    assert names_in(tmp_path) == []

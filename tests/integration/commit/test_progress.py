@@ -114,6 +114,26 @@ def test_behind_a_python_function_nothing_is_recorded_too_early(bench: Bench, *,
     assert recorded(bench, source) == len(FIRST)
 
 
+def test_the_first_epoch_of_each_run_is_short(bench: Bench, set_conf: Callable[[str, str], None]) -> None:
+    """And only that: in the second one nothing is committed by Spark, but progress is recorded."""
+    set_conf("spark.headrace.realtime.firstEpoch", "1s")
+    source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out", partitions=1)
+    query = start_real_time(writer(bench, copies(bench.read(source)), sink))
+    await_epochs(query, 1)
+    bench.kafka.produce(source, FIRST)
+    await_recorded(bench, source, len(FIRST))
+    query.stop()
+    query = start_real_time(writer(bench, copies(bench.read(source)), sink))
+    await_epochs(query, 1)
+    assert query.lastProgress is not None
+    # The long one was not committed, and is run again; what was recorded in it is not read again.
+    assert query.lastProgress.batchId == 1
+    bench.kafka.produce(source, MORE)
+    await_recorded(bench, source, len(FIRST) + len(MORE))
+    query.stop()
+    assert bench.kafka.values(sink) == as_bytes(FIRST + MORE)
+
+
 def test_an_epoch_ends_with_its_progress_recorded(bench: Bench, set_conf: Callable[[str, str], None]) -> None:
     set_conf("spark.headrace.realtime.epoch", "1s")
     source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out", partitions=1)

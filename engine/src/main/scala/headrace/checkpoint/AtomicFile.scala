@@ -2,11 +2,12 @@
 package headrace.checkpoint
 
 import java.io.{IOException, OutputStream}
-import java.nio.file.{FileAlreadyExistsException => NameTakenException, Files}
+import java.nio.file.{FileAlreadyExistsException => NameTakenException, Files, NoSuchFileException}
 import java.util.UUID
 
 import scala.util.control.NonFatal
 
+import headrace.HeadraceException
 import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager.CancellableFSDataOutputStream
@@ -46,7 +47,8 @@ private[headrace] final class AtomicFile private (
         disk.replace(sums, nameOfSums)
         disk.remove(data)
         disk.sync(name.getParent)
-      } finally discard()
+      } catch { case e: NoSuchFileException if Files.exists(name.getParent) => throw takenOver(e) }
+      finally discard()
     }
   }
 
@@ -77,6 +79,15 @@ private[headrace] final class AtomicFile private (
         throw taken
     }
   }
+
+  /** A run that begins removes what an earlier one left half written; this one only stood still. */
+  private def takenOver(cause: NoSuchFileException) = new HeadraceException(
+    "CHECKPOINT_TAKEN_OVER",
+    s"Another run has taken over the checkpoint of this query, and has removed ${cause.getFile} before this run could finish it, " +
+      "so this run is over. Nothing is lost: the other goes on behind what was recorded. Stop one of the two, or give each a " +
+      "checkpoint of its own.",
+    Map("file" -> cause.getFile),
+    cause)
 
   /** Removes what is left of the temporary files: nothing after a success. */
   private def discard(): Unit = for (file <- Seq(data, sums))

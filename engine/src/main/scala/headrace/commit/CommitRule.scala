@@ -28,6 +28,9 @@ private[headrace] object CommitRule {
   /** How long epochs are then, at least. */
   private val EpochSetting = "spark.headrace.realtime.epoch"
   private val DefaultEpoch = "10m"
+  /** How long the first one of a run is, at most. */
+  private val FirstEpochSetting = "spark.headrace.realtime.firstEpoch"
+  private val DefaultFirstEpoch = "1s"
   private val NoKafka = "the sink is not Kafka"
 
   def apply(plan: SparkPlan, context: SparkContext): SparkPlan =
@@ -90,7 +93,7 @@ private[headrace] object CommitRule {
         case Some(why) => stream.announce(s"Progress is committed at the end of each epoch: $why.")
         case None => record(stream, scans.head, sink.get)
       }
-      if (stream.recordsProgress) stretched(plan) else plan
+      if (stream.recordsProgress) stretched(plan, stream) else plan
     }
   }
 
@@ -102,11 +105,13 @@ private[headrace] object CommitRule {
       case Seq(stream: KafkaStream) =>
         context.setLocalProperty(EpochPlanner.TransactedProperty, "true")
         record(stream, scans.head, sink)
+        stretched(plan, stream)
       // A batch without records: nothing is read, and so nothing is written.
-      case Seq() => sink.skip()
+      case Seq() =>
+        sink.skip()
+        plan
       case _ => throw Delivery.refusal("the source is not Kafka")
     }
-    stretched(plan)
   }
 
   private def record(stream: KafkaStream, scan: Scan, sink: KafkaStreamingWrite): Unit =
@@ -125,10 +130,12 @@ private[headrace] object CommitRule {
       Some("speculation (spark.speculation) may run a task twice")
     else None
 
-  private def stretched(plan: SparkPlan): SparkPlan = {
-    val epochMs = JavaUtils.timeStringAsMs(SQLConf.get.getConfString(EpochSetting, DefaultEpoch))
-    plan.transform {
-      case scan: RealTimeStreamScanExec => scan.copy(batchDurationMs = math.max(scan.batchDurationMs, epochMs))
+  private def stretched(plan: SparkPlan, stream: KafkaStream): SparkPlan = {
+    def settingMs(key: String, default: String) = JavaUtils.timeStringAsMs(SQLConf.get.getConfString(key, default))
+    val epochMs = settingMs(EpochSetting, DefaultEpoch)
+    val mostMs = if (stream.isInFirstEpoch) settingMs(FirstEpochSetting, DefaultFirstEpoch) else Long.MaxValue
+    plan.transform { case scan: RealTimeStreamScanExec =>
+      scan.copy(batchDurationMs = math.min(mostMs, math.max(scan.batchDurationMs, epochMs)))
     }
   }
 }

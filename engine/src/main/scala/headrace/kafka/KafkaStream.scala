@@ -35,6 +35,8 @@ private[headrace] final class KafkaStream private[kafka] (options: SourceOptions
   // Spark gives each source a folder of its own, two levels below the query's.
   private val recorder = new Recorder(checkpoint.split("/sources/").head)
   private var recording = false
+  // Of this run, in which progress is recorded.
+  private var firstEpoch = Option.empty[Long]
   private val latency = new EpochLatency
 
   override def prepareForRealTimeMode(): Unit = {
@@ -103,6 +105,7 @@ private[headrace] final class KafkaStream private[kafka] (options: SourceOptions
       case Left(reason) => recorder.announce(s"Progress is committed at the end of each epoch: $reason.")
       case Right(note) =>
         val (run, epoch) = EpochPlanner.currentEpoch()
+        firstEpoch = firstEpoch.orElse(Some(epoch))
         if (isRealTime) recorder.announce(
           s"${if (sink.isExactlyOnce) "Progress and results are" else "Progress is"} committed every $intervalMs ms, while " +
             "records flow.")
@@ -117,6 +120,9 @@ private[headrace] final class KafkaStream private[kafka] (options: SourceOptions
   private def namedIds() = broker.topics(lenient = true).map { case (name, topic) => name -> topic.id.toString }
 
   def recordsProgress: Boolean = recording
+
+  /** Whether the epoch that is being planned is the first one of its run. */
+  def isInFirstEpoch: Boolean = firstEpoch.contains(EpochPlanner.currentEpoch()._2)
 
   def announce(message: String): Unit = {
     recording = false
