@@ -119,7 +119,7 @@ def parser() -> argparse.ArgumentParser:
     add("--partitions", type=int, default=2, metavar="N", help="partitions of each topic (2)")
     add("--windows", type=int, default=3, metavar="N", help="measured windows of each engine (3)")
     add("--window", type=float, default=10, metavar="SECONDS", help="length of a window (10)")
-    add("--warm-up", type=float, default=20, metavar="SECONDS", help="load on each engine that is cut off (20)")
+    add("--warm-up", type=float, default=25, metavar="SECONDS", help="load on each engine that is cut off (25)")
     add("--highest", action="store_true", help="also search for the highest rate that each engine sustains")
     add("--recovery", action="store_true", help="also kill each engine under load and see how it comes back")
     all_help = "the committed table, one axis at a time, or some of its rounds; hours; goes on where it was interrupted"

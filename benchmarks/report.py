@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints the tables of result files, and makes a web page with plots of them.
 
-    .venv/bin/python benchmarks/report.py benchmarks/results/bench-2.json --out /tmp/report
+    .venv/bin/python benchmarks/report.py benchmarks/results/bench-4.json --out /tmp/report
 
 Where several files measured the same thing, the newest counts.
 """

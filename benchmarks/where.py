@@ -128,7 +128,7 @@ def _window(stage: Stage, contestant: Contestant, broker: Broker) -> tuple[dict[
     families = (contestant.running.pid, broker.pid)
     with Threads(find_jvm(contestant.running.pid)) as threads:
         before = [machine.cpu_s(pid) for pid in families]
-        window = stage.window(contestant, stage.plan.loads[0], stage.plan.window_s, PATIENCE_S)
+        window = stage.window(contestant, stage.plan.loads[0], stage.plan.window_s, PATIENCE_S, keep=True)
         engine_s, broker_s = (machine.cpu_s(pid) - once for pid, once in zip(families, before, strict=True))
     return {name: window[name] for name in KEPT_OF_A_WINDOW}, Spent(engine_s, broker_s, threads)
 
@@ -136,7 +136,7 @@ def _window(stage: Stage, contestant: Contestant, broker: Broker) -> tuple[dict[
 def _samples(stage: Stage, contestant: Contestant, seconds: float) -> list[tuple[str, list[str]]]:
     assert contestant.running is not None
     with Recording(find_jvm(contestant.running.pid), contestant.job.folder / "where.jfr") as recording:
-        stage.window(contestant, stage.plan.loads[0], seconds, PATIENCE_S)
+        stage.window(contestant, stage.plan.loads[0], seconds, PATIENCE_S, keep=False)
     return recording.samples()
 
 

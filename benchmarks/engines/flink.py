@@ -20,6 +20,9 @@ _HERE = Path(__file__).parent
 _REQUIREMENTS = _HERE / "flink.txt"
 _CONNECTOR = _HERE / "flink-kafka.lock"
 _PYTHON_WORKLOADS = frozenset({"udf", "pandas", "state"})
+# A result is seen when the checkpoint behind it is complete; at the checkpoint interval every record would wait for
+# seconds. Quix Streams has the same.
+_TRANSACTION_MS = 100
 _LATENCY = {
     "execution.buffer-timeout.interval": "0 ms",
     "pipeline.object-reuse": "true",
@@ -27,6 +30,7 @@ _LATENCY = {
 _STATE = {
     # An engine is parked for minutes while the others are measured; its parts must not take each other for dead.
     "heartbeat.timeout": "30 min",
+    "execution.checkpointing.timeout": "30 min",
     "state.backend.type": "rocksdb",
     "execution.checkpointing.incremental": "true",
     "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
@@ -157,9 +161,10 @@ def _versions() -> dict[str, str]:
 
 
 def _settings(job: Job) -> dict[str, str]:
+    interval_ms = _TRANSACTION_MS if job.workload == "exactly-once" else job.checkpoint_ms
     own = {
         "parallelism.default": str(job.partitions),
-        "execution.checkpointing.interval": f"{job.checkpoint_ms} ms",
+        "execution.checkpointing.interval": f"{interval_ms} ms",
     }
     # Flink's client waits for more records by default since Kafka 4.0; a setting of the table, not of the job.
     return own | _LATENCY | _STATE | {"table.properties.linger.ms": "0"}

@@ -60,7 +60,7 @@ def insert_rows(
             "sink.delivery-guarantee": "exactly-once",
             "sink.transactional-id-prefix": arguments.sink,
             # Flink asks for an hour; a broker allows 15 minutes unless told otherwise.
-            "properties.transaction.timeout.ms": "600000",
+            "properties.transaction.timeout.ms": "900000",
         }
     tables.execute_sql(f"CREATE TABLE answers (card BIGINT{columns}) WITH ({_spell(options)})")
     return tables.execute_sql(f"INSERT INTO answers {query}")

@@ -33,6 +33,8 @@ class Measured:
     """Seconds since the window's start, and the highest latency in ms of records due in the step that begins there."""
     records: int
     duplicates: int
+    behind: int
+    """Answers to records that do not count."""
 
 
 class Ledger:
@@ -50,12 +52,14 @@ class Ledger:
         self._highest: dict[int, float] = {}
         self._missing = 0
         self._duplicates = 0
+        self._behind = 0
         self.receipts: list[tuple[float, float]] = []  # Due and received, of each record's first answer.
 
-    def open(self, load: Load, seconds: float) -> Sent:
-        """Begins a window; its records are due from a moment after now."""
+    def open(self, load: Load, seconds: float, behind_s: float = 0.0) -> Sent:
+        """Begins a window; its records are due from a moment after now, and for a while behind its end some more."""
         first = len(self._seen)
-        window = Sent(first, int(load.rate * seconds), time.time() + HEAD_START_S, load)
+        behind = int(load.rate * behind_s)
+        window = Sent(first, int(load.rate * seconds) + behind, time.time() + HEAD_START_S, load, behind)
         self._sent.append(window)
         self._seen.extend(bytes(window.count))
         self._forget()
@@ -89,6 +93,9 @@ class Ledger:
         self._seen[number] = 1
         self._missing -= 1
         window = self._sent[bisect_right(self._sent, number, key=lambda sent: sent.first) - 1]
+        if not window.counts(number):
+            self._behind += 1
+            return
         due_s = window.due_s(number)
         latency_ms = (received_s - due_s) * 1000
         self._latencies_ms.append(latency_ms)
@@ -99,6 +106,5 @@ class Ledger:
     def close(self) -> Measured:
         """Ends the window."""
         series = [(round(step * STEP_S, 3), round(highest, 2)) for step, highest in sorted(self._highest.items())]
-        return Measured(
-            self._sent[-1], Histogram.of_ms(self._latencies_ms), series, len(self._latencies_ms), self._duplicates
-        )
+        histogram, records = Histogram.of_ms(self._latencies_ms), len(self._latencies_ms)
+        return Measured(self._sent[-1], histogram, series, records, self._duplicates, self._behind)

@@ -42,6 +42,7 @@ _WINDOW_COLUMNS = {
     "engine_cpu_s": "engine CPU-s",
     "harness_cpu_s": "harness CPU-s",
     "foreign_cpu": "foreign CPU share",
+    "stolen_cpu": "taken by the host",
 }
 
 

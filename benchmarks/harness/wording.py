@@ -99,11 +99,13 @@ def _row(cell: Cell, ours: Mapping[str, float]) -> Row:
     # An engine that fell out of its round left figures of better days; they are no result.
     ran = cell.verdict != CANNOT
     medians = cell.median if ran else {}
+    # What is not usable is shown, and compared with nothing.
+    compared = medians if cell.verdict == MEASURED else {}
     return Row(
         title=cell.title,
         medians=tuple(figure(medians.get(point)) for point in POINTS),
         spreads=tuple(_spread(cell, point) if ran else "" for point in POINTS),
-        ratios=tuple(times(_ratio(medians.get(point), ours.get(point))) for point in RATIOS_OF),
+        ratios=tuple(times(_ratio(compared.get(point), ours.get(point))) for point in RATIOS_OF),
         cpu=figure(cell.cpu_s_per_million if ran else None),
         slots=NOTHING if cell.slots is None else str(cell.slots),
         verdict=_verdict(cell),
@@ -194,6 +196,7 @@ def company(findings: Findings, case: Case) -> str:
     harness = [said["harness_cpu_s"] / seconds for seconds, said in windows if "harness_cpu_s" in said]
     load = [said["load_cpu_s"] / seconds for seconds, said in windows if "load_cpu_s" in said]
     foreign = [said["foreign_cpu"] for _, said in windows if "foreign_cpu" in said]
+    stolen = [said["stolen_cpu"] for _, said in windows if "stolen_cpu" in said]
     if not (harness and foreign):
         return ""
     return (
@@ -201,6 +204,7 @@ def company(findings: Findings, case: Case) -> str:
         + (f" (generator and consumer {median(load):.2f})" if load else "")
         + "; "
         f"others used {median(foreign):.0%} of the machine, {max(foreign):.0%} at most"
+        + (f"; its host took {median(stolen):.1%} of it, {max(stolen):.1%} at most" if any(stolen) else "")
     )
 
 

@@ -23,6 +23,12 @@ class Sent:
     count: int
     start_s: float
     load: Load
+    behind: int = 0
+    """How many of them, the last ones, do not count."""
+
+    def counts(self, number: int) -> bool:
+        """Tells whether a record counts."""
+        return number - self.first < self.count - self.behind
 
     def due_s(self, number: int) -> float:
         """Returns when a record was meant to be sent, in seconds since 1970."""

@@ -282,8 +282,8 @@ class DashboardAddressError(HeadraceError):
 
     condition = "DASHBOARD_ADDRESS"
     template = (
-        "Nobody can listen at '{address}': {reason}. Nothing was started. Give HOST:PORT, or :PORT for this machine "
-        "alone; port 0 takes any free one."
+        "Nobody can listen at '{address}': {reason}. There is no dashboard; what runs is untouched. Give HOST:PORT, or "
+        ":PORT for this machine alone; port 0 takes any free one."
     )
 
     def __init__(self, *, address: str, reason: object) -> None:

@@ -257,21 +257,18 @@ SETTINGS = (
     ),
     Setting(
         key="spark.headrace.realtime.epoch",
-        value="10m",
+        value="30m",
         kind=Kind.PREFERENCE,
         reason=(
-            "how long epochs last at least where progress is recorded inside them: between two of them nothing is "
-            "processed"
+            "how long epochs last at least where progress is recorded inside them, but for the first one of a run: "
+            "between two of them nothing is processed"
         ),
     ),
     Setting(
-        key="spark.headrace.realtime.firstEpoch",
-        value="1s",
+        key="spark.headrace.realtime.tableEpoch",
+        value="10m",
         kind=Kind.PREFERENCE,
-        reason=(
-            "how long the first such epoch of a run lasts at most: the way from one to the next takes 0.6 s the first "
-            "time, and 0.2 s from then on; so that happens while the query is new, and not in ten minutes"
-        ),
+        reason="the same for queries that join a static table: it is read again with each epoch",
     ),
     Setting(
         key="spark.headrace.realtime.shufflePartitions",

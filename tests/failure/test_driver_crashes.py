@@ -7,6 +7,7 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
 from headrace.local import Broker
@@ -61,6 +62,36 @@ def test_a_run_that_was_away_can_do_nothing_when_it_comes_back(copies: Copies) -
     copies.kafka.produce(copies.source, ["f"])
     counts = copies.await_all(["a", "b", "c", "d", "e", "f"])
     assert set(counts.values()) == {1}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [pytest.param((), id="at-least-once", marks=pytest.mark.soak), pytest.param(("exactly-once",), id="exactly-once")],
+)
+def test_a_run_that_stood_still_between_epochs_does_not_shut_out_its_successor(
+    copies: Copies, words: tuple[str, ...]
+) -> None:
+    """It comes back with an epoch to begin, and would shut out whoever had its place before."""
+    away = copies.start(*words, epoch="1s", crash="epoch-recorded:1:still")
+
+    def stands_still() -> bool:
+        try:
+            children = psutil.Process(away.pid).children(recursive=True)
+            return any(child.status() == psutil.STATUS_STOPPED for child in children)
+        except psutil.NoSuchProcess:
+            # One that has ended while it was looked at.
+            return False
+
+    eventually(stands_still, PATIENCE * 2)
+    successor = copies.start(*words)
+    copies.kafka.produce(copies.source, ["a", "b"])
+    copies.await_all(["a", "b"], committed=True)
+    os.killpg(away.pid, signal.SIGCONT)
+    eventually(lambda: away.poll() is not None, PATIENCE * 2)
+    copies.kafka.produce(copies.source, ["c"])
+    counts = copies.await_all(["a", "b", "c"], committed=True)
+    assert set(counts.values()) == {1}
+    assert successor.poll() is None
 
 
 def test_a_run_that_stood_still_in_a_transaction_does_not_shut_out_its_successor(tmp_path: Path) -> None:

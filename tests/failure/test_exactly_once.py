@@ -4,16 +4,21 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from typing import TYPE_CHECKING
 
 import pytest
 
 from headrace.testing import eventually
+from tests.failure.copies import Copies
 from tests.integration.recorded import PATIENCE
 
 if TYPE_CHECKING:
-    from tests.failure.copies import Copies
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from headrace.testing import Kafka
 
 pytestmark = pytest.mark.timeout(300)
 ONCE = "exactly-once"
@@ -45,8 +50,17 @@ def test_a_crash_loses_nothing_and_repeats_nothing(
     assert set(counts.values()) == {1}
 
 
-def test_a_run_that_was_away_can_write_nothing_when_it_comes_back(copies: Copies) -> None:
-    """The one that was started meanwhile has taken over; the other ends and says by whom."""
+@pytest.fixture
+def tried_again(kafka: Kafka, tmp_path: Path) -> Iterator[Copies]:
+    """Runs whose tasks Spark tries four times, as on a cluster."""
+    made = Copies(kafka, tmp_path, master="local[4,4]")
+    yield made
+    made.end()
+
+
+def test_a_run_that_was_away_can_write_nothing_when_it_comes_back(tried_again: Copies) -> None:
+    """The one that was started meanwhile has taken over; the other ends and says by whom, however often it is tried."""
+    copies = tried_again
     away = copies.start(ONCE)
     copies.kafka.produce(copies.source, ["a", "b"])
     copies.await_all(["a", "b"], committed=True)
@@ -61,3 +75,5 @@ def test_a_run_that_was_away_can_write_nothing_when_it_comes_back(copies: Copies
     copies.kafka.produce(copies.source, ["f"])
     counts = copies.await_all(["a", "b", "c", "d", "e", "f"], committed=True)
     assert set(counts.values()) == {1}
+    # Nobody has shut out the successor, not even for a moment.
+    assert len(set(re.findall(r"Run (\S+) on \S+ has taken over", copies.log()))) == 1

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 def spark() -> Iterator[SparkSession]:
     """A session with the engine, sixteen slots and the probes of ``engine/src/test``."""
     # Many tests count epochs, so those are as short as their triggers say, also where progress is recorded inside.
-    epochs = {"spark.headrace.realtime.epoch": "0s", "spark.headrace.realtime.firstEpoch": "10m"}
-    conf = {"spark.ui.enabled": "false", **epochs}
+    conf = {"spark.ui.enabled": "false", "spark.headrace.realtime.epoch": "0s"}
     session = headrace.session("tests", master="local[16]", conf=with_probes(conf))
     yield session
     session.stop()

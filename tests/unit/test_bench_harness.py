@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import psutil
@@ -98,6 +99,18 @@ def test_a_latency_counts_from_the_intended_time() -> None:
     assert measured.histogram.at_ms(100) == pytest.approx(500, rel=1e-3)
 
 
+def test_records_behind_a_window_must_be_answered_and_do_not_count() -> None:
+    """They keep the stream going, so that nobody waits for the end of a window."""
+    ledger = Ledger(WORKLOADS["join"])
+    start_s = ledger.open(LOAD, 0.3, behind_s=0.1).start_s
+    take(ledger, start_s + 1, (answer("join", number) for number in range(30)))
+    assert ledger.missing == 10
+    take(ledger, start_s + 9, (answer("join", number) for number in range(30, 40)))
+    measured = ledger.close()
+    assert (ledger.missing, measured.records, measured.behind) == (0, 30, 10)
+    assert measured.histogram.at_ms(100) == pytest.approx(1000, rel=1e-3)
+
+
 def test_one_count_answers_every_record_that_it_counts() -> None:
     ledger, start_s = opened("count")
     take(ledger, start_s + 1, [answer("count", 27), answer("count", 28), answer("count", 29)])
@@ -173,9 +186,14 @@ def test_a_ranking_is_certain_only_if_no_window_says_otherwise(
 
 
 def test_in_other_hands_is_what_was_neither_idle_nor_ours() -> None:
-    before = Reading(at=0.0, idle_s=100.0, family_s=7.0, engine_s=2.0, engines_s=3.0, load_s=1.0)
+    before = Reading(at=0.0, idle_s=100.0, stolen_s=5.0, family_s=7.0, engine_s=2.0, engines_s=3.0, load_s=1.0)
     seconds = 10.0 * (psutil.cpu_count() or 1)
-    after = Reading(
-        at=10.0, idle_s=100.0 + 0.5 * seconds, family_s=7.0 + 0.4 * seconds, engine_s=4.0, engines_s=6.0, load_s=2.0
+    after = replace(
+        before,
+        at=10.0,
+        idle_s=100.0 + 0.5 * seconds,
+        stolen_s=5.0 + 0.02 * seconds,
+        family_s=7.0 + 0.4 * seconds,
     )
     assert before.until(after)["foreign_cpu"] == pytest.approx(0.1)
+    assert before.until(after)["stolen_cpu"] == pytest.approx(0.02)

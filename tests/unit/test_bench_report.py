@@ -6,92 +6,29 @@ from __future__ import annotations
 import io
 import json
 import re
-from dataclasses import dataclass
-from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from engines.roster import ENGINES
-from harness import curves, findings, palette, table, wording
+from harness import curves, findings, table, wording
 from harness.contestant import MOST_FOREIGN_CPU, MOST_LATENESS_P99_MS
 from harness.histogram import Histogram
 from harness.page import as_page
-from harness.ranking import FEWEST_WINDOWS, SURE_RATIO, rankings
+from harness.ranking import FEWEST_WINDOWS, SURE_RATIO
 from harness.sustained import BOUND_MS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+from tests.unit.bench_results import CANNOT, CLOSE, FASTER, FLINK, HEADRACE, RIVAL, cell, found, result, window
+
 if TYPE_CHECKING:
     from harness.findings import Findings
-    from harness.palette import Theme
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "benchmarks.md"
-REASON = "[UDF] Python | <functions> are not supported\n  at line two"
-
-
-def window(p99: float, *, usable: bool = True) -> dict[str, Any]:
-    latencies = [p99 / 10] * 99 + [p99]
-    return {
-        "start": 1.0,
-        "records": 100,
-        "duplicates": 0,
-        **dict.fromkeys(findings.POINTS, p99 / 10),
-        "p99": p99,
-        "max": p99,
-        "histogram": Histogram.of_ms(latencies).encoded(),
-        "series": [[0.0, p99], [0.1, p99 / 10]],
-        "commits": [0.05],
-        "generator_late_ms": {"p99": 0.3, "max": 2.0},
-        "engine_cpu_s": 0.5,
-        "harness_cpu_s": 0.2,
-        "foreign_cpu": 0.02,
-        "usable": usable,
-    }
-
-
-def cell(engine: str, *p99s: float, **differs: Any) -> dict[str, Any]:  # noqa: ANN401 any field of a cell
-    windows = [window(p99) for p99 in p99s]
-    middle = sorted(p99s)[len(p99s) // 2] if p99s else 0
-    points = dict.fromkeys(findings.POINTS, middle / 10) | {"p99": middle, "max": middle}
-    ends = {point: (min(w[point] for w in windows), max(w[point] for w in windows)) for point in points if windows}
-    case = {"workload": "stateless", "rate": 1000, "size": 100, "keys": 1000, "partitions": 2, "checkpoint_ms": 5000}
-    what = {
-        "engine": engine,
-        "title": f"The {engine}",
-        "versions": {"it": "1.2"},
-        "settings": {"a.b": "<c>"},
-        "slots": 4,
-    }
-    how = {
-        "window_s": 1.0,
-        "warm_up_s": 1.0,
-        "verdict": "measured",
-        "why": "",
-        "windows": windows,
-        "cpu_s_per_million": 310.0,
-    }
-    return {**case, **what, **how, "median": points if p99s else {}, "spread": ends, **differs}
-
-
-def result(*cells: dict[str, Any], when: str = "2026-11-16T02:30:00+00:00") -> dict[str, Any]:
-    head = {"format": 1, "when": when, "commit": "abc1234", "command": "headrace bench --list", "machine": {"cpus": 2}}
-    return {**head, "cells": list(cells), "rankings": rankings(cells)}
-
-
-HEADRACE = cell("headrace", 2.0, 2.1, 2.2)
-FLINK = cell("flink", 12.0, 12.6, 13.0)
-CLOSE = cell("quix", 2.1, 2.2, 2.5)
-CANNOT = cell("pyflink", verdict="cannot", why=REASON, cpu_s_per_million=None)
-FASTER = cell("headrace", 1.0, 1.0, 1.0, rate=100)
-RIVAL = cell("flink", 11.0, 11.0, 11.0, rate=100)
-
-
-def found(*cells: dict[str, Any]) -> Findings:
-    return findings.of_json(result(*cells))
 
 
 def text(of: Findings) -> str:
@@ -254,82 +191,6 @@ class TestFigures:
 
     def test_names_that_do_not_meet_stay_where_they_are(self) -> None:
         assert curves.apart([0.9, 0.1, 0.5], [0.1, 0.2, 0.3]) == pytest.approx([0.9, 0.1, 0.5])
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    workload: str = "stateless"
-    title: str = "A plot"
-    words: str = 'what "it" shows'
-
-    def svg(self, theme: Theme) -> bytes:
-        return f"<svg xmlns='http://www.w3.org/2000/svg'><!-- {theme.name} --></svg>".encode()
-
-
-class Page(HTMLParser):
-    """Gathers what a browser would load, and checks that what is opened is closed."""
-
-    EMPTY = frozenset({"meta", "br", "img", "source"})
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.loads: list[str] = []
-        self.rows: list[list[str]] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in self.EMPTY:
-            self.open.append(tag)
-        if tag == "tr":
-            self.rows.append([])
-        self.loads += [value or "" for name, value in attrs if name in ("src", "srcset", "href")]
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open[-1:] and {"td", "th"} & set(self.open) and data.strip():
-            self.rows[-1].append(data)
-
-
-class TestPage:
-    def test_every_cell_is_on_it(self) -> None:
-        of = found(HEADRACE, FLINK, CLOSE, CANNOT, FASTER, RIVAL)
-        parsed = Page(as_page(of, [Picture()]))
-        assert not parsed.open
-        for case in of.cases():
-            for line in wording.rows(of, case):
-                words = [line.title, *line.medians, *line.spreads, *line.ratios, line.cpu, line.slots, line.verdict]
-                assert any(sorted(filter(None, words)) == sorted(shown) for shown in parsed.rows), line.title
-
-    def test_it_needs_no_other_file_and_no_network(self) -> None:
-        page = as_page(found(HEADRACE, CANNOT), [Picture()])
-        assert {load.partition(",")[0] for load in Page(page).loads if not load.startswith("#")} == {
-            "data:image/svg+xml;base64"
-        }
-        assert not re.search(r"https?:|@import|url\(|<script|<link", page)
-
-    def test_a_plot_is_there_for_dark_screens_and_for_those_who_do_not_see_it(self) -> None:
-        page = as_page(found(HEADRACE), [Picture()])
-        assert page.count("data:image/svg+xml") == 2
-        assert 'alt="what &quot;it&quot; shows"' in page
-
-    def test_words_of_an_engine_are_not_read_as_html(self) -> None:
-        page = as_page(found(HEADRACE, CANNOT), [])
-        assert "Python | &lt;functions&gt; are not supported\n  at line two" in page
-        assert "<functions>" not in page
-
-
-def test_the_plots_show_every_engine_and_every_axis_that_was_measured() -> None:
-    # Only here: matplotlib takes longer to load than all other tests of this file take.
-    from harness.plots import plots  # noqa: PLC0415
-
-    drawn = {plot.name: plot for plot in plots(found(HEADRACE, FLINK, CANNOT, FASTER, RIVAL))}
-    assert set(drawn) == {f"stateless-{name}" for name in ("cdf", "time", "p99-by-rate", "cpu")}
-    assert "The headrace p99 2.10 ms; The flink p99 12.6 ms" in drawn["stateless-cdf"].words
-    assert drawn["stateless-p99-by-rate"].svg(palette.DARK).startswith(b"<?xml")
-    assert len(drawn["stateless-time"].draw(palette.LIGHT).axes) == 2
 
 
 class TestDocumentation:

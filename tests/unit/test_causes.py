@@ -30,12 +30,23 @@ def function_failed(raised: str) -> Link:
     return ours("PYTHON_FUNCTION_FAILED", f"Python function f failed.\nTraceback ...\n  File 'app.py'\n{raised}\n")
 
 
+def batch_function_failed(raised: str) -> list[Link]:
+    """As Spark tells of the function of foreachBatch."""
+    condition = "FOREACH_BATCH_USER_FUNCTION_ERROR"
+    said = "An exception was raised by the Python Proxy. Return Message: Traceback (most recent call last):"
+    return [
+        Link(names=frozenset({condition, "SQLSTATE 39"}), condition=condition, message=f"[{condition}] ..."),
+        Link(names=frozenset({"Py4JException"}), condition=None, message=f"{said}\n  File 'app.py'\n{raised}\n"),
+    ]
+
+
 PASSES = {
     "brokers away": [STREAM, ours("KAFKA_UNREACHABLE")],
     "a record that could not be written": [STREAM, ABORTED, ours("KAFKA_WRITE_FAILED"), java("TimeoutException")],
     "a worker that was killed": [STREAM, ABORTED, ours("PYTHON_WORKER_LOST")],
     "progress, and nobody else": [STREAM, ABORTED, ours("PROGRESS_NOT_RECORDED"), java("TimeoutException")],
     "a function whose database is away": [STREAM, ABORTED, function_failed("ConnectionRefusedError: [Errno 111]")],
+    "a batch function whose database is away": [STREAM, *batch_function_failed("ConnectionRefusedError: [Errno 111]")],
     "an executor that was lost": [STREAM, ABORTED],
     "what nobody knows": [STREAM, java("IOException")],
 }
@@ -43,6 +54,7 @@ LASTS = {
     "fenced": [STREAM, ABORTED, ours("CHECKPOINT_TAKEN_OVER"), java("ProducerFencedException")],
     "no rights": [STREAM, ABORTED, ours("KAFKA_WRITE_FAILED"), java("AuthorizationException")],
     "a function with a mistake": [STREAM, ABORTED, function_failed("ValueError: bad")],
+    "a batch function with a mistake": [STREAM, batch_function_failed("ValueError: bad")[-1]],
     "an error of the function's own": [STREAM, ABORTED, function_failed("my.errors.Refused: bad")],
     "a query that is refused": [ours("FOREACH_BATCH")],
     "records that are gone": [STREAM, ours("KAFKA_DATA_LOSS")],

@@ -16,8 +16,8 @@ LASTS = Cause(text="bad code", lasts="the code must be corrected")
 SHORT, LONG = dt.timedelta(seconds=1), dt.timedelta(minutes=2)
 
 
-def waits(attempts: Attempts, *ran_for: dt.timedelta) -> list[float]:
-    return [attempts.wait_after("app.py", PASSES, ran).total_seconds() for ran in ran_for]
+def waits(attempts: Attempts, *ready_for: dt.timedelta) -> list[float]:
+    return [attempts.wait_after("app.py", PASSES, ready).total_seconds() for ready in ready_for]
 
 
 def test_waits_double_up_to_the_longest() -> None:
@@ -25,6 +25,12 @@ def test_waits_double_up_to_the_longest() -> None:
     for wait, expected in zip(waits(attempts, *[SHORT] * 5), [1, 2, 4, 5, 5], strict=True):
         assert wait == pytest.approx(expected, rel=0.2)
     assert attempts.total == 5
+
+
+@pytest.mark.parametrize("longest", [dt.timedelta(seconds=60), dt.timedelta(days=100_000_000)], ids=str)
+def test_a_row_may_be_long(longest: dt.timedelta) -> None:
+    attempts = Attempts(Restarts(limit=1000, longest_wait=longest))
+    assert waits(attempts, *[SHORT] * 1000)[-1] == pytest.approx(longest.total_seconds(), rel=0.2)
 
 
 def test_after_a_healthy_run_a_failure_counts_as_the_first() -> None:

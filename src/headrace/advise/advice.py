@@ -20,8 +20,6 @@ _HOT = 3.0
 _LARGE_BYTES = 10 * 1024**2
 """Spark's default of spark.sql.autoBroadcastJoinThreshold."""
 _RARE = 0.01
-_STRETCHED_S = 600
-"""spark.headrace.realtime.epoch, where progress is recorded inside epochs."""
 
 
 def advise(query: CheckedQuery, budget: timedelta | None = None) -> tuple[Advice, ...]:
@@ -89,9 +87,8 @@ def _tables(query: CheckedQuery) -> Iterator[Advice]:
 
 
 def _clock(query: CheckedQuery) -> Iterator[Advice]:
-    if query.frozen_clock:
-        seconds = (query.real_time_ms or 0) / 1000
-        yield word("FROZEN_CLOCK", seconds=max(seconds, 0 if query.commits_at_epoch_end else _STRETCHED_S))
+    if query.frozen_clock and query.real_time_ms is not None:
+        yield word("FROZEN_CLOCK", seconds=query.real_time_ms / 1000)
 
 
 def _collector(query: CheckedQuery) -> Iterator[Advice]:

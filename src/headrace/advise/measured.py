@@ -28,21 +28,21 @@ class Measured:
 
 
 MICRO_BATCH = Measured(
-    result="bench-2.json",
+    result="bench-4.json",
     engine="micro-batch",
     workload="stateless",
-    p50_ms=132,
-    p99_ms=644,
-    cpu_s_per_million=1326,
+    p50_ms=173,
+    p99_ms=312,
+    cpu_s_per_million=1310,
 )
 MICRO_BATCH_STATE = Measured(
-    result="bench-2.json", engine="micro-batch", workload="count", p50_ms=328, p99_ms=851, cpu_s_per_million=1352
+    result="bench-4.json", engine="micro-batch", workload="count", p50_ms=387, p99_ms=648, cpu_s_per_million=1293
 )
 REAL_TIME = Measured(
-    result="bench-2.json", engine="headrace", workload="stateless", p50_ms=0.81, p99_ms=7.6, cpu_s_per_million=263
+    result="bench-4.json", engine="headrace", workload="stateless", p50_ms=0.85, p99_ms=10.6, cpu_s_per_million=295
 )
 REAL_TIME_STATE = Measured(
-    result="bench-2.json", engine="headrace", workload="count", p50_ms=0.99, p99_ms=179, cpu_s_per_million=760
+    result="bench-4.json", engine="headrace", workload="count", p50_ms=2.3, p99_ms=205, cpu_s_per_million=883
 )
 ALL = (MICRO_BATCH, MICRO_BATCH_STATE, REAL_TIME, REAL_TIME_STATE)
 

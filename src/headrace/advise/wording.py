@@ -85,7 +85,7 @@ WORDING = {
         f"{CHOICE}#static-tables",
     ),
     "FROZEN_CLOCK": (
-        "current_timestamp() is the time at which the epoch began: with this query up to {seconds:g} s ago.",
+        "current_timestamp() moves on as often as the trigger says: with this query it is up to {seconds:g} s old.",
         "explanation/real-time-mode.md#what-stands-still-inside-an-epoch",
     ),
     "GARBAGE_COLLECTOR": (

@@ -54,12 +54,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """Builds the parser of the whole command line."""
-    parser = argparse.ArgumentParser(prog="headrace", description="Spark's Real-Time Mode, made fast and easy.")
+    # Where options may be cut short, argparse looks for ours among those of a script.
+    parser = argparse.ArgumentParser(
+        prog="headrace", description="Spark's Real-Time Mode, made fast and easy.", allow_abbrev=False
+    )
     parser.add_argument("--version", action="version", version=f"headrace {__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
     for command in COMMANDS:
         summary = (command.__doc__ or "").partition("\n")[0]
-        subparser = subparsers.add_parser(command.NAME, help=summary, description=summary)
+        subparser = subparsers.add_parser(command.NAME, help=summary, description=summary, allow_abbrev=False)
         command.arguments(subparser)
         subparser.set_defaults(command=command)
     return parser

@@ -3,18 +3,24 @@
 
 from __future__ import annotations
 
+import argparse
+import importlib
 import os
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.cli import application
 
 if TYPE_CHECKING:
-    import argparse
-
+    from headrace.dashboard.address import Address
     from headrace.dashboard.service import Companion
 
 NAME = "run"
+
+# What -c and -m put first into the path is the folder one works in: an argparse.py there would be taken for Python's.
+# The place is kept, for the folder of the script.
+_START = "import sys; sys.path[0] = sys.path[0] or sys.prefix; from headrace.cli.main import main; sys.exit(main())"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +39,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "free); :PORT for this machine alone; elsewhere it wants a token, which is part of the address it prints",
     )
     shown.add_argument("--no-dashboard", action="store_true", help="serve none")
+    # From a supervisor to each run of its application.
+    parser.add_argument("--dashboard-first-port", type=int, help=argparse.SUPPRESS)
     parser.add_argument(
         "--otel",
         metavar="URL",
@@ -50,7 +58,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=int,
         default=10,
-        help="give up after so many in a row (default: %(default)s); a minute without failure ends a row",
+        help="give up after so many in a row (default: %(default)s); a minute in which all queries read ends a row",
     )
     supervised.add_argument(
         "--health",
@@ -84,11 +92,16 @@ def run(args: argparse.Namespace) -> int:
 def _companion(args: argparse.Namespace) -> Companion | None:
     if args.no_dashboard and args.otel is None:
         return None
-    from headrace.dashboard.address import Address  # noqa: PLC0415
     from headrace.dashboard.service import Companion  # noqa: PLC0415
 
-    address = Address() if args.dashboard is None else Address.parse(args.dashboard)
+    address = replace(_address(args), first_port=args.dashboard_first_port)
     return Companion(args.script[0], None if args.no_dashboard else address, args.otel)
+
+
+def _address(args: argparse.Namespace) -> Address:
+    from headrace.dashboard.address import Address  # noqa: PLC0415
+
+    return Address() if args.dashboard is None else Address.parse(args.dashboard)
 
 
 def _supervise(args: argparse.Namespace, conf: dict[str, str]) -> int:
@@ -97,20 +110,30 @@ def _supervise(args: argparse.Namespace, conf: dict[str, str]) -> int:
     from headrace.run.restarts import Restarts  # noqa: PLC0415
 
     settings = [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
-    options = [*settings, *(["--catch-up"] if args.catch_up else []), *_dashboard_options(args)]
-    command = [sys.executable, "-m", "headrace.cli.main", NAME, *options, *args.script]
+    catch_up = ["--catch-up"] if args.catch_up else []
+    options = [*settings, *catch_up, *_dashboard_options(args), *_otel_options(args)]
+    command = [sys.executable, "-c", _START, NAME, *options, *args.script]
     return keep_running(command, what=args.script[0], restarts=Restarts(limit=args.restarts), health=args.health)
 
 
 def _dashboard_options(args: argparse.Namespace) -> list[str]:
-    """Makes every run serve the same address, and want the same token: an open page then finds the next run."""
-    from headrace.dashboard.address import TOKEN_VARIABLE, Address  # noqa: PLC0415
+    """Lets every run try the same port first, and want the same token: an open page then finds the next run."""
+    from headrace.dashboard.address import TOKEN_VARIABLE  # noqa: PLC0415
 
-    otel = [] if args.otel is None else ["--otel", args.otel]
     if args.no_dashboard:
-        return ["--no-dashboard", *otel]
-    address = Address() if args.dashboard is None else Address.parse(args.dashboard)
+        return ["--no-dashboard"]
+    address = _address(args)
     token = address.token()
     if token is not None:
         os.environ[TOKEN_VARIABLE] = token
-    return ["--dashboard", address.fixed(), *otel]
+    named = [] if args.dashboard is None else ["--dashboard", args.dashboard]
+    port = address.free_port()
+    return named if port is None else [*named, "--dashboard-first-port", str(port)]
+
+
+def _otel_options(args: argparse.Namespace) -> list[str]:
+    if args.otel is None:
+        return []
+    # What is not installed is said here, once: no restart brings it.
+    importlib.import_module("headrace.observe.otel")
+    return ["--otel", args.otel]

@@ -7,7 +7,7 @@ import hmac
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, unquote
 
 from headrace.dashboard.address import is_loopback
 
@@ -64,7 +64,7 @@ class Access:
             cookie = SimpleCookie(headers.get("Cookie") or "").get(self.cookie_name)
         except CookieError:
             return False
-        return cookie is not None and self.is_token(cookie.value)
+        return cookie is not None and self.is_token(unquote(cookie.value))
 
 
 def _host(header: str) -> str:

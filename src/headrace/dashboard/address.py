@@ -9,6 +9,7 @@ import os
 import secrets
 import socket
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from headrace.errors import DashboardAddressError
 
@@ -29,10 +30,12 @@ class Address:
     Attributes:
         host: A name or a number of this machine.
         port: ``None`` for a usual one that is free.
+        first_port: Tried before all others.
     """
 
     host: str = LOOPBACK
     port: int | None = None
+    first_port: int | None = None
 
     @classmethod
     def parse(cls, text: str) -> Address:
@@ -54,18 +57,15 @@ class Address:
     @property
     def ports(self) -> list[int]:
         """What to try, in this order."""
-        return [*_USUAL_PORTS, _ANY_PORT] if self.port is None else [self.port]
+        first = [] if self.first_port is None else [self.first_port]
+        return [*first, *([*_USUAL_PORTS, _ANY_PORT] if self.port is None else [self.port])]
 
-    def fixed(self) -> str:
-        """Returns it as text, with one port that is free now in place of any."""
-        return f"{self.host}:{self.port or self._free_port()}"
-
-    def _free_port(self) -> int:
-        for port in self.ports:
+    def free_port(self) -> int | None:
+        """Returns a port that is free now; ``None`` if one is named, or none is: whoever listens will say why."""
+        for port in [] if self.port else self.ports:
             with contextlib.suppress(OSError), socket.create_server((self.host, port), family=self.family) as probe:
                 return int(probe.getsockname()[1])
-        # Whoever listens there will say what is wrong.
-        return _USUAL_PORTS[0]
+        return None
 
     @property
     def family(self) -> socket.AddressFamily:
@@ -94,4 +94,5 @@ def as_url(host: str, port: int, token: str | None = None) -> str:
     if host in ("0.0.0.0", "::"):  # noqa: S104 compared, not bound
         host = socket.gethostname()
     shown = f"[{host}]" if ":" in host else host
-    return f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
+    # Its owner may have chosen any characters.
+    return f"http://{shown}:{port}/" + (f"?token={quote(token, safe='')}" if token else "")

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import json
+import math
 import socket
 import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 from headrace.dashboard.access import Access
 from headrace.observe.feed import EVERY_S
@@ -112,7 +113,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _remember(self, token: str) -> None:
         """Lets the browser keep the token, and takes it out of the address, which is easily shown to others."""
         self.send_response(HTTPStatus.SEE_OTHER)
-        cookie = f"{self.server.access.cookie_name}={token}; HttpOnly; SameSite=Lax; Path=/"
+        cookie = f"{self.server.access.cookie_name}={quote(token, safe='')}; HttpOnly; SameSite=Lax; Path=/"
         self._end_headers({"Location": "/", "Set-Cookie": cookie, "Content-Length": "0"})
 
     def _send_file(self, name: str) -> None:
@@ -196,6 +197,7 @@ def _one_line(document: str) -> str:
 def _pause(query: str) -> float:
     """How many seconds the reader wants between two documents."""
     try:
-        return float(parse_qs(query).get("every", [""])[0])
+        wanted = float(parse_qs(query).get("every", [""])[0])
     except ValueError:
         return EVERY_S
+    return EVERY_S if math.isnan(wanted) else wanted

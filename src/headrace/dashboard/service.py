@@ -66,7 +66,7 @@ class Dashboard:
                 return Server((self._address.host, port), self._feed, token)
             except OSError as error:
                 reason = error
-        raise DashboardAddressError(address=f"{self._address.host}:{self._address.port}", reason=reason)
+        raise DashboardAddressError(address=f"{self._address.host}:{self._address.ports[0]}", reason=reason)
 
 
 class Companion:

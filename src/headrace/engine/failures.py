@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,11 @@ def links_of(error: BaseException) -> list[Link]:
     while at is not None and len(links) < _DEEPEST:
         condition = getattr(at, "condition", None)
         names = {cls.__name__ for cls in type(at).__mro__} - {"object", "BaseException", "Exception"}
-        links.append(Link(names=frozenset(names), condition=condition, message=_words(at)))
+        words = _words(at)
+        if "UnknownException" in names:
+            # PySpark knew none of its own for an error of Java's, whose class now stands before the words.
+            names |= set(re.findall(r"\A(?:\w+\.)*(\w+)", words))
+        links.append(Link(names=frozenset(names), condition=condition, message=words))
         # PySpark keeps the JVM's error in one of these, and a cause that it has translated in the last.
         thrown: Any = getattr(at, "_origin", None) or getattr(at, "java_exception", None)
         # A JVM that is gone has nothing more to say, and that is why most such errors are raised.

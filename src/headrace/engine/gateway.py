@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pyspark
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
 
 from headrace.errors import EngineInactiveError, EngineMismatchError, ForeignConnectorError, JvmAlreadyRunningError
 from headrace.options import EXTENSION, KAFKA_PROVIDER, PLUGIN
 
 if TYPE_CHECKING:
-    from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
+    from pyspark.sql.streaming import DataStreamWriter
 
 _JVM_EXIT_SECONDS = 30
 _LAST_EPOCH = 2**63 - 1
@@ -84,10 +85,16 @@ def stop_reading(run: str) -> None:
 
 
 def active_queries() -> list[StreamingQuery]:
-    """Returns the queries that run in this process's session. Works in any thread: an active session is a thread's."""
+    """Returns the queries of all sessions of this process. Works in any thread: an active session is a thread's."""
     is_there = is_application_running() and jvm_exit_code() is None
     session = SparkSession._instantiatedSession if is_there else None  # noqa: SLF001
-    return [] if session is None else list(session.streams.active)
+    if session is None:
+        return []
+    # What sessions share: the streams of one do not know the queries of another.
+    shared: Any = session._jsparkSession.sharedState()  # noqa: SLF001
+    executions = _jvm_class("java.util.Collections").list(shared.activeStreamingQueries().elements())
+    wrap = _jvm_class("org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper")
+    return [StreamingQuery(wrap(execution)) for execution in executions]
 
 
 def is_real_time(query: StreamingQuery) -> bool:
@@ -135,10 +142,10 @@ def stop_jvm() -> None:
     process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
     if process is None or process.stdin is None:
         return
-    context: Any = SparkContext._active_spark_context  # noqa: SLF001
-    if context is not None:
-        # PySpark's server for accumulators would complain about the JVM that hung up.
-        context._accumulatorServer.shutdown()  # noqa: SLF001
+    # PySpark's server for accumulators would complain about the JVM that hung up; a context in the making has none.
+    accumulators: Any = getattr(SparkContext._active_spark_context, "_accumulatorServer", None)  # noqa: SLF001
+    if accumulators is not None:
+        accumulators.shutdown()
     # The end of its input is the sign for PySpark's JVM to leave; it stops the application on its way out.
     process.stdin.close()
     try:

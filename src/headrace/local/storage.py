@@ -60,6 +60,10 @@ _SETTINGS = {
     "message.max.bytes": "10485760",
     # The default of 128 MB is taken from the heap at once, and is more than half of ours.
     "log.cleaner.dedupe.buffer.size": "4194304",
+    # The defaults of 3 and 8 are for a server: on a laptop they hand every request to a thread that sleeps. With fewer,
+    # it needs a seventh less of a processor (benchmarks/results/broker-threads.json).
+    "num.network.threads": "1",
+    "num.io.threads": "2",
     # A broker that crashed may come back only after its session has ended; the default lets it wait for 9 s. With 3 s,
     # one that got no processor for so long on a busy laptop was taken for dead.
     "broker.session.timeout.ms": "6000",

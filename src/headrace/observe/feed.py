@@ -19,6 +19,8 @@ EVERY_S = 1.0
 """How often the engine is asked, unless a reader wants it more often."""
 LEAST_S = 0.1
 """It is never asked more often: nobody reads faster, and each question costs the driver."""
+MOST_S = 60.0
+"""No reader waits longer: what is too long for a lock to wait for would end the thread that asks."""
 FAILURES_OF_A_FAULT = 5
 """An application that is just being stopped answers with errors too, but not so often: then it is gone."""
 
@@ -55,7 +57,7 @@ class Feed:
     @contextlib.contextmanager
     def read(self, every_s: float = EVERY_S) -> Iterator[Reader]:
         """Reads along as long as the block lasts."""
-        pause = max(every_s, LEAST_S)
+        pause = min(max(every_s, LEAST_S), MOST_S)
         with self._changed:
             self._pauses.append(pause)
             reader = Reader(self, pause, self._last.number)
@@ -76,20 +78,30 @@ class Feed:
             return self._last if self._changed.wait_for(lambda: self._last.number > number, timeout_s) else None
 
     def _ask_on(self) -> None:
-        while True:
-            # Readers that come one after the other are no reason to ask more often.
-            time.sleep(max(0.0, self._asked + LEAST_S - time.monotonic()))
-            self._asked = time.monotonic()
-            document = self._answer()
+        try:
+            while self._ask_once():
+                pass
+        except BaseException:
+            # Else nobody would ask ever again; so the next reader starts another thread.
             with self._changed:
-                self._last = Sight(number=self._last.number + 1, document=document)
-                self._changed.notify_all()
-                # Readers come and go meanwhile, and a new one need not wait for the pace of the others.
-                while self._pauses and (left := self._asked + min(self._pauses) - time.monotonic()) > 0:
-                    self._changed.wait(left)
-                if not self._pauses:
-                    self._is_asking = False
-                    return
+                self._is_asking = False
+            raise
+
+    def _ask_once(self) -> bool:
+        """Asks, and waits until it is time to ask again; says whether somebody still reads."""
+        # Readers that come one after the other are no reason to ask more often.
+        time.sleep(max(0.0, self._asked + LEAST_S - time.monotonic()))
+        self._asked = time.monotonic()
+        document = self._answer()
+        with self._changed:
+            self._last = Sight(number=self._last.number + 1, document=document)
+            self._changed.notify_all()
+            # Readers come and go meanwhile, and a new one need not wait for the pace of the others.
+            while self._pauses and (left := self._asked + min(self._pauses) - time.monotonic()) > 0:
+                self._changed.wait(left)
+            # Under the same lock: a reader who comes now must see that it needs a thread.
+            self._is_asking = bool(self._pauses)
+            return self._is_asking
 
     def _answer(self) -> str | None:
         # Readers learn that the engine cannot be asked; the thread goes on, whatever the JVM says.

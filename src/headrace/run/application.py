@@ -20,6 +20,7 @@ from headrace.errors import ApplicationNotFoundError, HeadraceError
 from headrace.run.catch_up import catch_up_before_every_start
 from headrace.run.causes import cause_of
 from headrace.run.drain import drain_all
+from headrace.run.ending import end_by
 from headrace.run.reports import Failed, Line, line_to_supervisor
 from headrace.run.watch import Watch
 
@@ -116,8 +117,7 @@ def _drained(companion: Companion | None) -> None:
     gateway.stop_jvm()
     if companion is not None:
         companion.stop()
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    os.kill(os.getpid(), signal.SIGTERM)
+    end_by(signal.SIGTERM)
 
 
 def _main_module(script: str) -> ModuleType:
@@ -145,5 +145,4 @@ class _End:
             # Python ends a script that Ctrl-C stopped by that same signal, so that a shell's loop around it ends too.
             for stream in (sys.stdout, sys.stderr):
                 stream.flush()
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-            os.kill(os.getpid(), signal.SIGINT)
+            end_by(signal.SIGINT)

@@ -155,7 +155,8 @@ def _text(links: Sequence[Link]) -> str:
 
 def _raised_in_a_function(link: Link) -> set[str]:
     """The classes of the error in a user's function, which came as text; only Python's own are known here."""
-    if link.names.isdisjoint({"PYTHON_FUNCTION_FAILED", "PythonException"}):
+    # Spark calls what is given to foreachBatch through py4j.
+    if link.names.isdisjoint({"PYTHON_FUNCTION_FAILED", "PythonException", "Py4JException"}):
         return set()
     raised = re.findall(r"^(?:\w+\.)*(\w+)(?::|$)", link.message.strip(), re.MULTILINE)
     kind = getattr(builtins, raised[-1], None) if raised else None

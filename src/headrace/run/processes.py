@@ -13,6 +13,7 @@ import time
 from typing import TYPE_CHECKING
 
 from headrace.run.causes import Cause, cause_of_exit
+from headrace.run.ending import end_by
 from headrace.run.health import Health
 from headrace.run.reports import VARIABLE, Failed, Reads, Ready
 from headrace.run.supervision import Supervision
@@ -51,8 +52,7 @@ def keep_running(command: Sequence[str], *, what: str, restarts: Restarts, healt
             signal.signal(number, keeper.hand_on)
         code = keeper.run()
     if keeper.told is not None:
-        signal.signal(keeper.told, signal.SIG_DFL)
-        os.kill(os.getpid(), keeper.told)
+        end_by(keeper.told)
     return code
 
 

@@ -32,17 +32,19 @@ class Supervision:
         self._health = health
         self._before: dict[str, Position] = {}
         self._now: dict[str, Position] = {}
-        self._began = time.monotonic()
+        self._ready_since: float | None = None
 
     def starts(self) -> None:
         """Notes that it is started."""
         self._before |= self._now
         self._now = {}
-        self._began = time.monotonic()
+        self._ready_since = None
         self._health.now(State.STARTING)
 
     def is_ready(self, ready: bool) -> None:  # noqa: FBT001 a report, not a switch
         """Notes whether all its queries read."""
+        if ready and self._ready_since is None:
+            self._ready_since = time.monotonic()
         self._health.now(State.RUNNING if ready else State.STARTING)
 
     def reads(self, query: str, position: Position) -> None:
@@ -64,9 +66,10 @@ class Supervision:
         Raises:
             GaveUpError: There must be no next start.
         """
-        ran_for = dt.timedelta(seconds=time.monotonic() - self._began)
+        # One that takes minutes to fail, and never read, has not been healthy.
+        ready_s = 0.0 if self._ready_since is None else time.monotonic() - self._ready_since
         try:
-            wait = self._attempts.wait_after(self._what, cause, ran_for).total_seconds()
+            wait = self._attempts.wait_after(self._what, cause, dt.timedelta(seconds=ready_s)).total_seconds()
         except GaveUpError:
             self._health.now(State.GIVEN_UP, cause)
             raise

@@ -95,12 +95,17 @@ class Answers:
         counts = self._pa.array([taken, *itertools.repeat(0, batch.num_rows - 1)], self._pa.int32())
         return self.fine(self._pa.RecordBatch.from_arrays([*batch.columns, counts], ["rows", "taken"]))
 
+    def nothing(self, taken: int) -> pa.RecordBatch:
+        """The same, when it gave no row: one that is all null could be an answer, so an empty error tells."""
+        return self._told(taken, "")
+
     def lost(self, taken: int, error: Exception) -> pa.RecordBatch:
         """The same, when it failed on so many rows."""
-        rows = self._pa.nulls(1, self._fields[0].type)
-        return self._batch(
-            [rows, self._pa.array([taken], self._pa.int32())], self._pa.array([error_text(error)], self._pa.string())
-        )
+        return self._told(taken, error_text(error))
+
+    def _told(self, taken: int, error: str) -> pa.RecordBatch:
+        columns = [self._pa.nulls(1, self._fields[0].type), self._pa.array([taken], self._pa.int32())]
+        return self._batch(columns, self._pa.array([error], self._pa.string()))
 
     def _batch(self, columns: list[pa.Array], errors: pa.Array) -> pa.RecordBatch:
         return self._pa.RecordBatch.from_arrays([*columns, errors], schema=self._schema)
@@ -238,16 +243,18 @@ def iterating(function: Function, answers: Answers) -> Function:
 
 
 def mapping(function: Function, answers: Answers) -> Function:
-    """The same for functions that give any number of rows: an answer is for all rows taken before it."""
+    """The same for functions that give any number of rows: an answer is for all rows taken before it, an empty one too.
+
+    It is sent like any other, at once: the engine waits for answers before it sends more.
+    """
 
     def call(partition: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         taken = Taken(batches)
         while True:
             try:
                 for answer in function(partition, taken):
-                    if answer.num_rows:
-                        rows, taken.unanswered = taken.unanswered, 0
-                        yield answers.counted(answer, rows)
+                    rows, taken.unanswered = taken.unanswered, 0
+                    yield answers.counted(answer, rows) if answer.num_rows else answers.nothing(rows)
             except Exception as error:
                 rows_lost = taken.give_up()
                 if rows_lost is None:

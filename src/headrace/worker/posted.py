@@ -3,10 +3,11 @@
 
 Spark's client waits for the JVM after each call. Of the three that a running total needs, to set the key, to read and
 to update, only the second has something to say. The JVM answers in order, so the other answers are read later, in front
-of the next one that somebody waits for, and at the end of a batch; an error in them is raised then.
+of the next one that somebody waits for, and at the end of a batch; an error in them is raised then. Behind an error
+Spark closes the connection, so whoever finds it closed looks for an answer that says why.
 
 Reaches into PySpark: ``StatefulProcessorApiClient._send_proto_message`` and the methods ``_receive_proto_message...``
-are the only ways to the socket for the calls that are posted or waited for.
+are the only ways to the socket for the calls that are posted or waited for; two methods write what follows a call.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from pyspark.sql.streaming.value_state_client import ValueStateClient
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MOST_UNANSWERED = 1000
-"""With more, the answers could fill the connection: then the JVM would wait for us and we for the JVM."""
+MOST_BYTES = 8000
+"""Spark's server takes as much at once. When it closes a connection that holds more, answers on their way are lost, and
+so is the reason. Nor can the answers to so little fill the connection: the JVM would wait for us and we for the JVM."""
 
 NOTHING = (0, "", b"")
 """What a call that succeeded without a word is answered."""
@@ -43,6 +45,7 @@ ANSWERED = (
     "_receive_proto_message_with_map_pairs",
     "_receive_proto_message_with_timers",
 )
+WRITTEN = ("_send_list_state", "_send_arrow_state")
 
 
 class Outbox:
@@ -51,6 +54,9 @@ class Outbox:
     def __init__(self) -> None:
         self.is_posting = False
         self.unanswered = 0
+        self.bytes = 0
+        # The error that has been raised, for whoever goes on after it.
+        self.failure: str | None = None
         # Goes in front of the next call, whichever that is.
         self.first: Callable[[], None] | None = None
         # Spark's own way to read an answer without a value.
@@ -68,7 +74,9 @@ def install() -> None:
             setattr(kind, name, posting(getattr(kind, name)))
     for name in ANSWERED:
         setattr(Client, name, answered(getattr(Client, name)))
-    Client._send_proto_message = send  # type: ignore[assignment, method-assign] # noqa: SLF001
+    for name in WRITTEN:
+        setattr(Client, name, explained(getattr(Client, name)))
+    Client._send_proto_message = send  # type: ignore[method-assign] # noqa: SLF001
 
 
 def posting(call: Callable[..., None]) -> Callable[..., None]:
@@ -85,19 +93,36 @@ def posting(call: Callable[..., None]) -> Callable[..., None]:
     return post
 
 
+def explained(write: Callable[..., None]) -> Callable[..., None]:
+    """Makes a write to a closed connection raise the error that Spark closed it for."""
+
+    @functools.wraps(write)
+    def call(client: Client, *arguments: Any) -> None:  # noqa: ANN401 as the write's
+        try:
+            write(client, *arguments)
+        except OSError:
+            settle(client)
+            raise
+
+    return call
+
+
+@explained
 def send(client: Client, message: bytes) -> None:
     """Writes a message; one that is posted stays in the buffer until somebody waits."""
     if OUTBOX.first is not None:
         first, OUTBOX.first = OUTBOX.first, None
         first()
     # The version of the protocol, the length.
-    client.sockfile.write(struct.pack(">ii", 0, len(message)) + message)
-    if not OUTBOX.is_posting:
-        client.sockfile.flush()
-        return
-    OUTBOX.unanswered += 1
-    if OUTBOX.unanswered >= MOST_UNANSWERED:
+    framed = struct.pack(">ii", 0, len(message)) + message
+    if OUTBOX.bytes + len(framed) > MOST_BYTES:
         finish(client)
+    client.sockfile.write(framed)
+    if OUTBOX.is_posting:
+        OUTBOX.unanswered += 1
+        OUTBOX.bytes += len(framed)
+    else:
+        client.sockfile.flush()
 
 
 def answered(receive: Callable[[Client], Any]) -> Callable[[Client], Any]:
@@ -114,16 +139,22 @@ def answered(receive: Callable[[Client], Any]) -> Callable[[Client], Any]:
 
 def settle(client: Client) -> None:
     """Reads the answers to what was posted, and raises the first error among them."""
-    failed = None
     while OUTBOX.unanswered:
         OUTBOX.unanswered -= 1
-        status, message, _ = OUTBOX.read(client)
-        failed = failed or (message if status else None)
-    if failed is not None:
-        message = f"Error in a call for state: {failed}"
-        raise PySparkRuntimeError(message)
+        try:
+            status, message, _ = OUTBOX.read(client)
+        except (EOFError, OSError):
+            if OUTBOX.failure is None:
+                raise
+            raise PySparkRuntimeError(OUTBOX.failure) from None
+        if status:
+            # Raised at once: Spark may have closed the connection, and then there is no further answer.
+            OUTBOX.failure = f"Error in a call for state: {message}"
+            raise PySparkRuntimeError(OUTBOX.failure)
+    OUTBOX.bytes = 0
 
 
+@explained
 def finish(client: Client) -> None:
     """Sends what was posted and waits for the answers, so that an error shows before its rows are answered."""
     if OUTBOX.unanswered:
@@ -135,4 +166,6 @@ def forget() -> None:
     """Begins a task: what an earlier one posted is gone with its connection."""
     OUTBOX.is_posting = False
     OUTBOX.unanswered = 0
+    OUTBOX.bytes = 0
+    OUTBOX.failure = None
     OUTBOX.first = None

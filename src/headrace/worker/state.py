@@ -77,6 +77,7 @@ def by_batch(
 
     def call(partition: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         looked = time.monotonic()
+        nothing: list[pa.RecordBatch] = []
         for batch in batches:
             answers = []
             if batch.num_rows:
@@ -92,7 +93,10 @@ def by_batch(
                 looked = time.monotonic()
             posted.finish(processor.client)
             VALUES.flush_if_many()
-            yield from joined(answers)
+            made = joined(answers)
+            nothing = nothing or [answer.slice(0, 0) for answer in made[:1]]
+            # The JVM waits for an answer to what it has sent before it sends much more.
+            yield from made or nothing
         yield from joined(processor.step(Step.PROCESS_TIMER))
         # The epoch is committed once the answers end.
         VALUES.finish()

@@ -98,7 +98,9 @@ def error_of(call: Callable[[], object]) -> str:
 
 def unload_state(spark: SparkSession) -> None:
     """Makes Spark forget the state it has in memory, so that the next query reads that of its checkpoint."""
-    jvm_class(spark, "org.apache.spark.sql.execution.streaming.state.StateStore").stop()
+    stores = jvm_class(spark, "org.apache.spark.sql.execution.streaming.state.StateStore$")
+    # Not its stop(): that waits for whatever it does in the background, for minutes if need be.
+    getattr(stores, "MODULE$").unloadAll()
 
 
 def names_in(folder: Path) -> list[str]:

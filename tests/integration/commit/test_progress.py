@@ -71,6 +71,15 @@ def test_what_is_recorded_is_not_read_again(bench: Bench) -> None:
     assert bench.kafka.values(sink) == as_bytes(FIRST + MORE)
 
 
+def test_a_folder_above_the_checkpoint_may_have_any_name(bench: Bench, tmp_path: Path) -> None:
+    """Spark's folder for the sources of a query has a name that others have too; progress belongs to one query."""
+    bench = replace(bench, checkpoint=str(tmp_path / "sources" / "a"))
+    source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out", partitions=1)
+    start_real_time(writer(bench, copies(bench.read(source)), sink))
+    bench.kafka.produce(source, FIRST)
+    await_recorded(bench, source, len(FIRST))
+
+
 def test_micro_batches_go_on_where_the_last_record_of_progress_is(bench: Bench) -> None:
     source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out", partitions=1)
     query = start_real_time(writer(bench, copies(bench.read(source)), sink))
@@ -81,6 +90,36 @@ def test_micro_batches_go_on_where_the_last_record_of_progress_is(bench: Bench) 
     # Small batches: the first ones lie before what is recorded.
     run_micro_batches(writer(bench, copies(bench.read(source, maxOffsetsPerTrigger="30")), sink))
     assert bench.kafka.values(sink) == as_bytes(FIRST + MORE)
+
+
+@pytest.mark.parametrize("run", [start_real_time, run_micro_batches], ids=["real time", "micro-batches"])
+def test_records_that_retention_has_removed_since_are_not_missed(
+    bench: Bench, run: Callable[[DataStreamWriter], object]
+) -> None:
+    """Spark's own offset may be older than anything that the topic still has."""
+    source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out", partitions=1)
+    query = start_real_time(writer(bench, copies(bench.read(source)), sink))
+    bench.kafka.produce(source, FIRST)
+    await_recorded(bench, source, len(FIRST))
+    query.stop()
+    bench.kafka.topics.truncate(source, {0: len(FIRST)})
+    bench.kafka.produce(source, MORE)
+    run(writer(bench, copies(bench.read(source)), sink))
+    eventually(lambda: bench.kafka.values(sink) == as_bytes(FIRST + MORE), PATIENCE)
+
+
+def test_a_static_table_is_read_again_as_often_as_its_own_setting_says(
+    bench: Bench, set_conf: Callable[[str, str], None]
+) -> None:
+    set_conf("spark.headrace.realtime.tableEpoch", "1s")
+    source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out", partitions=1)
+    names = F.broadcast(bench.spark.createDataFrame([(b"first 0", "known")], "value binary, name string"))
+    joined = bench.read(source).join(names, "value").selectExpr("name AS value")
+    query = start_real_time(writer(bench, joined, sink), "1 second")
+    bench.kafka.produce(source, FIRST)
+    # The first epoch of a run is short for everyone.
+    await_epochs(query, 3)
+    assert bench.kafka.values(sink) == [b"known"]
 
 
 def test_records_that_are_dropped_are_progress_too(bench: Bench) -> None:
@@ -114,16 +153,15 @@ def test_behind_a_python_function_nothing_is_recorded_too_early(bench: Bench, *,
     assert recorded(bench, source) == len(FIRST)
 
 
-def test_the_first_epoch_of_each_run_is_short(bench: Bench, set_conf: Callable[[str, str], None]) -> None:
+def test_the_first_epoch_of_each_run_is_as_short_as_its_trigger(bench: Bench) -> None:
     """And only that: in the second one nothing is committed by Spark, but progress is recorded."""
-    set_conf("spark.headrace.realtime.firstEpoch", "1s")
     source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out", partitions=1)
-    query = start_real_time(writer(bench, copies(bench.read(source)), sink))
+    query = start_real_time(writer(bench, copies(bench.read(source)), sink), "1 second")
     await_epochs(query, 1)
     bench.kafka.produce(source, FIRST)
     await_recorded(bench, source, len(FIRST))
     query.stop()
-    query = start_real_time(writer(bench, copies(bench.read(source)), sink))
+    query = start_real_time(writer(bench, copies(bench.read(source)), sink), "1 second")
     await_epochs(query, 1)
     assert query.lastProgress is not None
     # The long one was not committed, and is run again; what was recorded in it is not read again.
@@ -137,11 +175,32 @@ def test_the_first_epoch_of_each_run_is_short(bench: Bench, set_conf: Callable[[
 def test_an_epoch_ends_with_its_progress_recorded(bench: Bench, set_conf: Callable[[str, str], None]) -> None:
     set_conf("spark.headrace.realtime.epoch", "1s")
     source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out", partitions=1)
-    query = start_real_time(bench.write(copies(bench.read(source)), sink).option("commitInterval", "1s"), "1 second")
+    query = start_real_time(
+        bench.write(copies(bench.read(source)), sink).option("commitInterval", "1 second"), "1 second"
+    )
     bench.kafka.produce(source, FIRST)
     bench.kafka.read_until(sink, len(FIRST), timeout=PATIENCE)
     await_epochs(query, 2)
     assert recorded(bench, source) == len(FIRST)
+
+
+@pytest.mark.parametrize("delivery", ["at-least-once", "exactly-once"])
+def test_the_next_epoch_goes_on_with_the_producers_of_the_last(
+    bench: Bench, set_conf: Callable[[str, str], None], log: LogRecorder, *, delivery: str
+) -> None:
+    """It shuts out nobody, and asks nothing; what it records is its own."""
+    set_conf("spark.headrace.realtime.epoch", "1s")
+    source, sink = bench.kafka.topic("in", partitions=2), bench.kafka.topic("out", partitions=1)
+    rows = writer(bench, copies(bench.read(source)), sink).option("delivery", delivery)
+    query = start_real_time(rows, "1 second")
+    for times in range(1, 4):
+        await_epochs(query, 1)
+        bench.kafka.produce(source, [Record(partition=0, value=value) for value in as_bytes(FIRST)])
+        await_recorded(bench, source, times * len(FIRST))
+    await_epochs(query, 1)
+    query.stop()
+    assert log.text().count("Opening a producer for headrace-") == 2
+    assert bench.kafka.values(sink, committed=True) == as_bytes(FIRST * 3)
 
 
 def test_an_older_checkpoint_that_was_put_back_is_read_again(

@@ -60,6 +60,21 @@ def await_committed(bench: Bench, sink: str, number: int) -> list[str]:
     return [(value or b"").decode() for value in bench.kafka.values(sink, committed=True)]
 
 
+@pytest.mark.usefixtures("few_partitions")
+@pytest.mark.parametrize("is_real_time", [True, False], ids=["real time", "micro-batches"])
+def test_a_table_beside_the_stream_may_come_from_kafka_and_be_shuffled(bench: Bench, *, is_real_time: bool) -> None:
+    """Its tasks have no sink to wait for, and what is done to it is done before the stream."""
+    source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out", partitions=1)
+    table = bench.kafka.topic("table", partitions=1)
+    bench.kafka.produce(table, [Record(key=b"a", value=b"Anna"), Record(key=b"a", value=b"Anna")])
+    bench.kafka.produce(source, [Record(key=b"a", value=b"1")])
+    names = bench.spark.read.format("kafka").option("kafka.bootstrap.servers", bench.kafka.bootstrap)
+    people = names.option("subscribe", table).load().select("key", F.col("value").alias("name")).dropDuplicates(["key"])
+    rows = bench.read(source).join(F.broadcast(people), "key").select(F.col("name").alias("value"))
+    (start_real_time if is_real_time else run_micro_batches)(writer(bench, rows, sink))
+    assert await_committed(bench, sink, 1) == ["Anna"]
+
+
 @pytest.mark.parametrize("rows", [copies, shouting])
 def test_results_are_seen_inside_the_epoch_and_once(bench: Bench, rows: Callable[[DataFrame], DataFrame]) -> None:
     """No further record and no end of an epoch is needed; a stop in its middle repeats nothing."""

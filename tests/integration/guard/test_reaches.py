@@ -55,6 +55,7 @@ TESTED_WITH_PYTHON = {
     "pythonExec": "test_workers_carry_our_part_and_outlive_epochs",
     "Utils.getLocalDir": "test_workers_carry_our_part_and_outlive_epochs",
     "PythonException": "test_a_broken_function_fails_the_query_with_its_traceback",
+    "TransformWithStateInPySparkStateServer": "test_the_jvm_forgets_iterators_before_the_epoch_ends",
 }
 """In tests/integration/python."""
 TESTED_WITH_CHECKPOINTS = {
@@ -74,8 +75,11 @@ TESTED_WITH_CHECKS = {
 TESTED_WITH_COMMITS = {
     "MicroBatchScanExec.stream": "test_what_cannot_be_promised_is_refused_in_micro_batches",
     "LowLatencyClock": "test_progress_goes_on",
+    "CurrentBatchTimestamp": "test_time_moves_on_with_the_trigger_inside_an_epoch",
 }
 """In tests/integration/commit."""
+TESTED_WITH_KAFKA = {"IntervalUtils.fromIntervalString": "test_a_wrong_writing_value_is_named"}
+"""In tests/integration/kafka."""
 TESTED_WITH_MODES = {"StreamingRelationV2.extraOptions": "test_old_records_come_once_and_new_ones_behind_them"}
 """In tests/integration/modes."""
 TESTED_WITH_OBSERVATION = {
@@ -105,6 +109,7 @@ def test_every_reach_has_its_test() -> None:
         "checkpoint": TESTED_WITH_CHECKPOINTS,
         "check": TESTED_WITH_CHECKS,
         "commit": TESTED_WITH_COMMITS,
+        "kafka": TESTED_WITH_KAFKA,
         "modes": TESTED_WITH_MODES,
         "observe": TESTED_WITH_OBSERVATION,
         "shuffle": TESTED_WITH_SHUFFLES,

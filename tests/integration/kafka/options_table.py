@@ -215,7 +215,7 @@ SINK = (
         name="commitInterval",
         good="50ms",
         batch=NO_EFFECT,
-        bad=("soon", "1ms"),
+        bad=("soon", "1ms", "1 millisecond"),
         proof="test_what_is_recorded_is_not_read_again",
     ),
     Option(

@@ -103,11 +103,12 @@ def test_topics_created_anew(streams: Streams, engine_log: Path, *, fail: bool):
     """
     kafka = streams.kafka
     topic, out = kafka.topic(partitions=1), kafka.topic("out")
-    kafka.produce(topic, ["old"])
+    kafka.produce(topic, ["old", "old"])
     query = streams.copy(out, subscribe=topic, failOnDataLoss=fail)
-    streams.wait_for(query, out, 1)
+    streams.wait_for(query, out, 2)
     kafka.topics.delete(topic)
     kafka.topics.create(topic, partitions=1)
+    # More than there were: a query that goes on where it was would find a record there.
     kafka.produce(topic, ["new 0", "new 1", "new 2"])
     if fail:
         assert streams.failure(query).condition == "KAFKA_DATA_LOSS"

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 as every PySpark program ha
 
 import headrace
 from tests.integration.load import Load
-from tests.integration.streams import PATIENCE, start_real_time
+from tests.integration.streams import PATIENCE, run_micro_batches, start_real_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +51,19 @@ def test_the_next_start_repeats_nothing(bench: Bench, build: Callable[[DataFrame
     query = start_real_time(bench.write(build(bench.read(source)), sink))
     bench.kafka.read_until(sink, load.sent, timeout=PATIENCE)
     headrace.drain(query)
+    assert bench.kafka.values(sink) == load.values
+
+
+def test_a_busy_micro_batch_query_ends_with_its_batch(bench: Bench) -> None:
+    """Between two of its batches is hardly a moment; so it gets no further one."""
+    source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out", partitions=1)
+    with Load(bench.kafka, source) as load:
+        for more in (50, 100):
+            query = bench.write(copies(bench.read(source)), sink).trigger(processingTime="0 seconds").start()
+            already = len(bench.kafka.read(sink))
+            bench.kafka.read_until(sink, already + more, timeout=PATIENCE)
+            headrace.drain(query)
+    run_micro_batches(bench.write(copies(bench.read(source)), sink))
     assert bench.kafka.values(sink) == load.values
 
 

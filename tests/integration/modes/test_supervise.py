@@ -9,16 +9,19 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F  # noqa: N812 as every PySpark program has it
 
 import headrace
 from headrace.errors import GaveUpError
+from headrace.run.causes import cause_of
 from tests.integration.streams import LONG, PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
     from tests.integration.streams import Bench
@@ -79,6 +82,26 @@ def test_a_query_that_cannot_go_on_is_given_up(bench: Bench, topics: tuple[str, 
     with pytest.raises(GaveUpError, match="PYTHON_FUNCTION_FAILED") as raised:
         headrace.supervise(writer_of(bench, lambda text: str(int(text)), source, sink).start)
     assert "StreamingQueryException" in type(raised.value.__cause__).__name__
+
+
+@pytest.mark.parametrize(
+    ("error", "lasts"), [(ConnectionRefusedError, False), (ValueError, True)], ids=["a database is away", "a mistake"]
+)
+def test_the_function_of_foreach_batch_is_judged_by_what_it_raised(
+    spark: SparkSession,
+    error: type[Exception],
+    lasts: bool,  # noqa: FBT001 a case
+) -> None:
+    def fail(_: DataFrame, __: int) -> None:
+        raise error
+
+    query = spark.readStream.format("rate").load().writeStream.foreachBatch(fail).start()
+    with pytest.raises(StreamingQueryException) as raised:
+        query.awaitTermination()
+    # Whoever waits for it and whoever looks at it later get different errors of PySpark's.
+    for seen in (raised.value, query.exception()):
+        assert seen is not None
+        assert (cause_of(seen).lasts is not None) is lasts
 
 
 def test_what_cannot_be_started_is_given_up_too(bench: Bench, topics: tuple[str, str]) -> None:

@@ -157,6 +157,42 @@ class Index(StatefulProcessor):
         pass
 
 
+class Untimely(StatefulProcessor):
+    """Sets timers, and goes on to set more."""
+
+    CALLS = 2000
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self.handle = handle
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ANN401, ARG002, N802, N803
+        for _ in rows:
+            for at_ms in range(1, self.CALLS):
+                self.handle.registerTimer(at_ms)
+        return iter(())
+
+    def close(self) -> None:
+        pass
+
+
+class Walker(StatefulProcessor):
+    """Walks through its map again and again."""
+
+    WALKS = 5000
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self.places: Any = handle.getMapState("places", "place string", "times long")
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ANN401, ARG002, N802, N803
+        for row in rows:
+            self.places.updateValue((row.text,), (1,))
+            found = [len(list(self.places.iterator())) for _ in range(self.WALKS)]
+            yield Row(key=key[0], value=str(sum(found)))
+
+    def close(self) -> None:
+        pass
+
+
 class Account(StatefulProcessor):
     """Goes on from what a key had before."""
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from headrace.testing import eventually
 from tests.integration.streams import PATIENCE, await_epochs, start_real_time
 
@@ -42,8 +44,9 @@ def lines(folder: Path) -> list[str]:
     return [line for path in sorted(folder.glob("*.txt")) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def writer(bench: Bench, topic: str, folder: Path) -> DataStreamWriter:
+def writer(bench: Bench, topic: str, folder: Path, *, behind_a_shuffle: bool = False) -> DataStreamWriter:
     rows = bench.read(topic).selectExpr("cast(value as string) as text")
+    rows = rows.repartition(2, "text") if behind_a_shuffle else rows
     return rows.writeStream.foreach(Diary(folder)).outputMode("update").option("checkpointLocation", bench.checkpoint)
 
 
@@ -72,10 +75,11 @@ def test_a_writer_is_opened_and_closed_in_each_epoch(bench: Bench, tmp_path: Pat
     assert between[:2] == ["close None", "open"]
 
 
-def test_an_error_in_the_writer_ends_the_query_at_once(bench: Bench, tmp_path: Path) -> None:
+@pytest.mark.parametrize("behind_a_shuffle", [False, True], ids=["in the reader's task", "behind a shuffle"])
+def test_an_error_in_the_writer_ends_the_query_at_once(bench: Bench, tmp_path: Path, *, behind_a_shuffle: bool) -> None:
     """Without a further row, and with the user's own error; the next start reads the row again."""
     topic = bench.kafka.topic(partitions=1)
-    query = start_real_time(writer(bench, topic, tmp_path))
+    query = start_real_time(writer(bench, topic, tmp_path, behind_a_shuffle=behind_a_shuffle))
     bench.kafka.produce(topic, ["fine"])
     eventually(lambda: "fine" in lines(tmp_path), PATIENCE)
     bench.kafka.produce(topic, ["broken"])

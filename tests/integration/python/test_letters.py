@@ -20,6 +20,7 @@ from tests.integration.streams import PATIENCE, await_epochs, run_micro_batches,
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming import DataStreamWriter
@@ -139,6 +140,34 @@ def test_records_that_break_a_function_become_letters(bench: Bench, form: str) -
     first = next(letter for letter in written if letter.value == b"bad 7")
     assert first.key == b"k"
     assert first.headers[0] == headers[0]
+
+
+def test_an_empty_answer_is_an_answer(bench: Bench, tmp_path: Path) -> None:
+    """Rows that a function has filtered out are no letters when it fails later, however many they are."""
+    source, sink, letters = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out"), bench.kafka.topic("dead")
+    taken = tmp_path / "taken"
+
+    def kept(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        for frame in frames:
+            texts = frame["text"]
+            if "dull last" in set(texts):
+                taken.touch()
+            yield pd.DataFrame({"value": texts.map(shouted)[texts.str.startswith("keep")]})
+
+    rows = with_text(bench.read(source)).mapInPandas(kept, "value string")
+    query = start_real_time(with_letters(bench, rows, sink, letters))
+    # More than may be without an answer.
+    bench.kafka.produce(source, [*(f"dull {number}" for number in range(12_000)), "dull last"])
+    eventually(taken.exists, PATIENCE)
+    bench.kafka.produce(source, ["bad 1"])
+    bench.kafka.read_until(letters, 1, timeout=PATIENCE)
+    bench.kafka.produce(source, ["keep"])
+    bench.kafka.read_until(sink, 1, timeout=PATIENCE)
+    bench.kafka.produce(source, ["bad 2"])
+    bench.kafka.read_until(letters, 2, timeout=PATIENCE)
+    query.stop()
+    assert bench.kafka.values(letters) == [b"bad 1", b"bad 2"]
+    assert bench.kafka.values(sink) == [b"KEEP"]
 
 
 def test_behind_a_shuffle_a_letter_holds_the_row(bench: Bench) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import re
@@ -11,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from headrace.dashboard.address import as_url
 from headrace.dashboard.client import Client
-from headrace.dashboard.server import Server
+from headrace.dashboard.server import Server, _pause
 from headrace.errors import NotAnsweringError
-from headrace.observe.feed import Feed
+from headrace.observe.feed import EVERY_S, Feed
 from headrace.testing import eventually
 from tests.unit.observe.documents import document
 
@@ -129,6 +131,15 @@ def test_a_browser_keeps_the_token_and_its_address_does_not(guarded: Server) -> 
     assert ask(guarded, "/snapshot", {"Cookie": f"other=1; {cookie}"})[0] == 200
 
 
+@pytest.mark.parametrize("token", ["a b+c", "a&b=c", "a;b,c", 'a#b"%20/?'])
+def test_a_token_may_be_of_any_characters(token: str) -> None:
+    with contextlib.contextmanager(serve)(token, document()) as server:
+        url = as_url("127.0.0.1", server.server_port, token)
+        assert Client.parse(url).snapshot().queries
+        cookie = ask(server, url.removeprefix(f"http://127.0.0.1:{server.server_port}"))[1]["Set-Cookie"]
+        assert ask(server, "/snapshot", {"Cookie": cookie.partition(";")[0]})[0] == 200
+
+
 def test_documents_come_as_they_are(near: Server) -> None:
     assert json.loads(ask(near, "/snapshot")[2]) == json.loads(document())
     assert ask(near, "/metrics")[2].endswith(b"# EOF\n")
@@ -144,6 +155,20 @@ def test_a_stream_brings_one_document_after_the_other(near: Server) -> None:
     assert len(documents) == 3
     assert all(json.loads(each)["queries"] for each in documents)
     connection.close()
+
+
+@pytest.mark.parametrize("every", ["1e10", "inf", "-inf", "nan", "x", ""])
+def test_a_stream_of_any_pace_hinders_no_other(near: Server, every: str) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", near.server_port, timeout=20)
+    connection.request("GET", f"/events?every={every}")
+    answer = connection.getresponse()
+    assert any(answer.readline().startswith(b"data: ") for _ in range(4))
+    assert ask(near, "/snapshot")[0] == 200
+    connection.close()
+
+
+def test_a_pace_that_is_no_number_is_the_usual_one() -> None:
+    assert {_pause(f"every={every}") for every in ("nan", "x", "")} == {EVERY_S}
 
 
 def test_a_spark_that_does_not_answer_is_said(silent: Server) -> None:

@@ -57,13 +57,19 @@ class TestAddress:
         monkeypatch.setenv(TOKEN_VARIABLE, "mine")
         assert Address(host="h").token() == "mine"
 
-    def test_every_run_of_a_supervised_application_gets_the_same_port(self) -> None:
-        host, _, port = Address().fixed().rpartition(":")
-        assert Address.parse(f"{host}:{port}").ports == [int(port)]
+    def test_a_port_is_looked_for_where_none_is_named(self) -> None:
+        assert Address().free_port() in range(1024, 65536)
+        assert Address(port=0).free_port() in range(1024, 65536)
+        assert Address(port=80).free_port() is None
+
+    def test_the_first_port_is_tried_before_all_others(self) -> None:
+        assert Address(first_port=8000).ports == [8000, *Address().ports]
+        assert Address(port=0, first_port=8000).ports == [8000, 0]
 
     def test_a_url_is_one_that_can_be_typed(self) -> None:
         assert as_url("127.0.0.1", 7440) == "http://127.0.0.1:7440/"
         assert as_url("::1", 7440, "t") == "http://[::1]:7440/?token=t"
+        assert as_url("h", 7440, "a&b c") == "http://h:7440/?token=a%26b%20c"
         assert as_url("0.0.0.0", 1) == f"http://{socket.gethostname()}:1/"  # noqa: S104 nothing listens
 
 
@@ -91,7 +97,17 @@ class TestDashboard:
             companion = Companion("app.py", Address(port=taken.getsockname()[1]))
             companion.start()
             companion.stop()
-        assert "headrace: no dashboard: [DASHBOARD_ADDRESS]" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "headrace: no dashboard: [DASHBOARD_ADDRESS]" in said
+        assert "Nothing was started" not in said
+
+    def test_a_port_that_somebody_took_meanwhile_is_replaced(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            made = Dashboard(Address(first_port=port), "app.py", Feed(document))
+            made.open()
+            made.close()
+        assert made.url not in ("", as_url("127.0.0.1", port))
 
     def test_a_second_spark_of_an_application_shows_on_the_same_dashboard(
         self, capsys: pytest.CaptureFixture[str]

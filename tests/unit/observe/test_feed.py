@@ -2,13 +2,11 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+
+import pytest
 
 from headrace.observe.feed import FAILURES_OF_A_FAULT, Feed
 from headrace.testing import eventually
-
-if TYPE_CHECKING:
-    import pytest
 
 WAIT_S = 20
 
@@ -74,6 +72,33 @@ def test_one_who_wants_it_often_gets_it_and_hurries_no_other() -> None:
         assert first is not None
         assert numbers == sorted(set(numbers))
         assert seldom.next(0) is not None
+
+
+@pytest.mark.parametrize("every_s", [1e10, float("inf")])
+def test_one_who_wants_to_wait_for_ever_keeps_no_other_from_reading(every_s: float) -> None:
+    feed = Feed(Engine())
+    with feed.read(every_s) as seldom:
+        assert seldom.next(WAIT_S) is not None
+        with feed.read(0.1) as often:
+            assert often.next(WAIT_S) is not None
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_the_end_of_the_thread_that_asks_is_not_the_end_of_reading() -> None:
+    engine = Engine()
+
+    def end_or_answer() -> str:
+        if engine() == "1":
+            raise SystemExit
+        return "answer"
+
+    feed = Feed(end_or_answer)
+    with feed.read():
+        eventually(lambda: engine.asked == 1 and feed_threads() == 0)
+        with feed.read() as reader:
+            sight = reader.next(WAIT_S)
+    assert sight is not None
+    assert sight.document == "answer"
 
 
 def test_an_engine_that_cannot_be_asked_is_said_and_asked_again() -> None:

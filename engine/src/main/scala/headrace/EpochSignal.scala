@@ -11,6 +11,12 @@ import java.util.concurrent.ConcurrentHashMap
   */
 private[headrace] object EpochSignal {
   private val requested = new ConcurrentHashMap[String, java.lang.Long]()
+  @volatile private var isOver = false
+
+  /** An application begins, or ends, in this JVM: with it all that its readers still read. */
+  def begin(): Unit = isOver = false
+
+  def endAll(): Unit = isOver = true
 
   /** Ends every epoch of `run` up to and including `epoch`, in this JVM. */
   def end(run: String, epoch: Long): Unit =
@@ -18,8 +24,11 @@ private[headrace] object EpochSignal {
 
   def ended(run: String, epoch: Long): Boolean = {
     val upTo = requested.get(run)
-    upTo != null && epoch <= upTo
+    isOver || upTo != null && epoch <= upTo
   }
+
+  /** Whether no epoch of `run` may read any more: it is drained. */
+  def hasEnded(run: String): Boolean = ended(run, Long.MaxValue)
 
   def forget(run: String): Unit = requested.remove(run)
 

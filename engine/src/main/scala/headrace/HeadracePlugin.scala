@@ -7,6 +7,8 @@ import java.util.concurrent.{Executors, ScheduledExecutorService, TimeUnit}
 import scala.util.control.NonFatal
 
 import headrace.checkpoint.SharedFiles
+import headrace.commit.Relay
+import headrace.guard.SlotLedger
 import headrace.kafka.{ConsumerPool, ProducerPool}
 import headrace.observe.{Board, Clock, ExecutorNews, Meters, QueryWatch}
 import org.apache.logging.log4j.Level
@@ -43,6 +45,7 @@ private[headrace] final class HeadraceDriver extends DriverPlugin {
     // what may run is checked, and said, by our guard.
     Configurator.setLevel("org.apache.spark.sql.execution.streaming.runtime.RealTimeModeAllowlist", Level.ERROR)
     SharedFiles.settle(plugin.conf())
+    SlotLedger.clear()
     Board.begin(context)
     context.addSparkListener(new QueryWatch)
     Collections.emptyMap()
@@ -67,6 +70,7 @@ private[headrace] final class HeadraceExecutor extends ExecutorPlugin {
 
   override def init(context: PluginContext, extra: JMap[String, String]): Unit = {
     SharedFiles.settle(context.conf())
+    EpochSignal.begin()
     ConsumerPool.configure(context.conf)
     ProducerPool.configure(context.conf)
     chores = Executors.newSingleThreadScheduledExecutor { task =>
@@ -76,6 +80,7 @@ private[headrace] final class HeadraceExecutor extends ExecutorPlugin {
     }
     every(interval(context, "consumer"))(ConsumerPool.evict())
     every(interval(context, "producer"))(ProducerPool.evict())
+    every(2000)(Relay.evict())
     // In local mode driver and executor share one JVM and therefore one board: nothing to copy.
     val isDriver = context.executorID() == HeadracePlugin.Driver
     every(TellMs)(if (isDriver) Board.takeOwn() else swap(context))
@@ -104,8 +109,11 @@ private[headrace] final class HeadraceExecutor extends ExecutorPlugin {
 
   override def shutdown(): Unit = {
     if (chores != null) chores.shutdownNow()
+    // Spark lets tasks that run go on when an application ends, and the next one may begin in the same JVM.
+    EpochSignal.endAll()
     Meters.hear(asks = false)
     ConsumerPool.closeAll()
     ProducerPool.closeAll()
+    Relay.closeAll()
   }
 }

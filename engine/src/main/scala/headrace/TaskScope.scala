@@ -38,7 +38,7 @@ private[headrace] final class TaskScope(val meter: Option[TaskMeter]) {
   def readAhead(): ReadAhead = synchronized {
     val added = ReadAhead(before = end, after = new Trail)
     end = added.after
-    ahead ::= added
+    ahead :+= added
     added
   }
 
@@ -60,7 +60,9 @@ private[headrace] final class TaskScope(val meter: Option[TaskMeter]) {
   /** Called by the source when it has no record at hand. If an operator reads ahead, the task waits for that one. */
   def sourceWaits(): Unit = if (ahead.isEmpty) taskWaits()
 
-  /** Whether all rows that were pulled from the source have gone all the way. Asked by the thread that pulls from it. */
+  /** Whether all rows that were pulled from the source have gone all the way. Asked by the thread that pulls from it. The
+    * operators are asked from the source on: once the first has nothing left, nothing can come to the next any more.
+    */
   def isDrained: Boolean = ahead.forall(_.isDrained)
 
   /** Called by the sink if progress is recorded inside the epoch.
@@ -104,14 +106,15 @@ private[headrace] final class TaskScope(val meter: Option[TaskMeter]) {
 }
 
 private[headrace] object TaskScope {
-  private val scopes = new ConcurrentHashMap[Long, TaskScope]()
+  // Not by their numbers: the next application of this JVM counts anew, while tasks of the last one may still run.
+  private val scopes = new ConcurrentHashMap[TaskContext, TaskScope]()
 
   /** The scope of a running task; it goes away with the task. */
   def of(task: TaskContext): TaskScope =
     scopes.computeIfAbsent(
-      task.taskAttemptId(),
-      attempt => {
-        task.addTaskCompletionListener[Unit](_ => scopes.remove(attempt): Unit)
-        new TaskScope(Meters.of(task))
+      task,
+      running => {
+        running.addTaskCompletionListener[Unit](_ => scopes.remove(running): Unit)
+        new TaskScope(Meters.of(running))
       })
 }

@@ -10,7 +10,7 @@ import org.apache.spark.sql.connector.read.streaming.SparkDataStream
 import org.apache.spark.sql.execution.{CoalesceExec, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.datasources.v2.{MicroBatchScanExec, RealTimeStreamScanExec, WriteToDataSourceV2Exec}
-import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
+import org.apache.spark.sql.execution.exchange.{BroadcastExchangeLike, ShuffleExchangeLike}
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperator
 import org.apache.spark.sql.execution.streaming.sources.MicroBatchWrite
 import org.apache.spark.sql.internal.SQLConf
@@ -25,12 +25,9 @@ import org.apache.spark.sql.internal.SQLConf
   * the sink of the query, and `AdaptiveSparkPlanExec.inputPlan`, which hides what is below it.
   */
 private[headrace] object CommitRule {
-  /** How long epochs are then, at least. */
-  private val EpochSetting = "spark.headrace.realtime.epoch"
-  private val DefaultEpoch = "10m"
-  /** How long the first one of a run is, at most. */
-  private val FirstEpochSetting = "spark.headrace.realtime.firstEpoch"
-  private val DefaultFirstEpoch = "1s"
+  /** How long epochs are then, at least. A static table is read again with each of them. */
+  private val EpochSetting = ("spark.headrace.realtime.epoch", "30m")
+  private val TableEpochSetting = ("spark.headrace.realtime.tableEpoch", "10m")
   private val NoKafka = "the sink is not Kafka"
 
   def apply(plan: SparkPlan, context: SparkContext): SparkPlan =
@@ -48,14 +45,14 @@ private[headrace] object CommitRule {
   /** Why the tasks of such a plan cannot record progress inside an epoch; none if they can. */
   def whyNot(plan: SparkPlan, context: SparkContext): Option[String] = {
     val nodes = nodesOf(plan)
-    if (sinkOf(nodes).isEmpty) Some(NoKafka) else against(scansOf(nodes), nodes, context)
+    if (sinkOf(nodes).isEmpty) Some(NoKafka) else against(plan, scansOf(nodes), context)
   }
 
   /** Refuses a plan that shall deliver exactly once and cannot. */
   def checkDelivery(plan: SparkPlan, context: SparkContext): Unit = {
     val nodes = nodesOf(plan)
     if (sinkOf(nodes).exists(_.isExactlyOnce))
-      against(scansOf(nodes), nodes, context).foreach(reason => throw Delivery.refusal(reason))
+      against(plan, scansOf(nodes), context).foreach(reason => throw Delivery.refusal(reason))
   }
 
   /** The sink of a query, if it is ours. */
@@ -69,6 +66,20 @@ private[headrace] object CommitRule {
     case adaptive: AdaptiveSparkPlanExec => adaptive +: nodesOf(adaptive.inputPlan)
     case node => Seq(node)
   }.flatten
+
+  /** The nodes that records of the stream pass. */
+  private def pathOf(plan: SparkPlan): Seq[SparkPlan] = {
+    val below = plan match {
+      case adaptive: AdaptiveSparkPlanExec => pathOf(adaptive.inputPlan)
+      case node => node.children.flatMap(pathOf)
+    }
+    if (below.nonEmpty || isScan(plan)) plan +: below else Nil
+  }
+
+  private def isScan(node: SparkPlan): Boolean = node match {
+    case _: RealTimeStreamScanExec | _: MicroBatchScanExec => true
+    case _ => false
+  }
 
   /** A source of the query as its plan has it; planned are its partitions when they are asked for. */
   private final class Scan(val stream: SparkDataStream, planned: => Seq[InputPartition], val triggerMs: Option[Long]) {
@@ -88,24 +99,24 @@ private[headrace] object CommitRule {
       context: SparkContext): SparkPlan = {
     val scans = scansOf(nodes)
     scans.map(_.stream).collectFirst { case stream: KafkaStream => stream }.fold(plan) { stream =>
-      val reason = if (sink.isEmpty) Some(NoKafka) else against(scans, nodes, context)
+      val reason = if (sink.isEmpty) Some(NoKafka) else against(plan, scans, context)
       reason match {
         case Some(why) => stream.announce(s"Progress is committed at the end of each epoch: $why.")
         case None => record(stream, scans.head, sink.get)
       }
-      if (stream.recordsProgress) stretched(plan, stream) else plan
+      if (stream.recordsProgress) stretched(plan, nodes, stream) else plan
     }
   }
 
   /** Exactly once: progress is recorded together with the results, or the query does not run. */
   private def together(plan: SparkPlan, sink: KafkaStreamingWrite, nodes: Seq[SparkPlan], context: SparkContext): SparkPlan = {
     val scans = scansOf(nodes)
-    against(scans, nodes, context).foreach(reason => throw Delivery.refusal(reason))
+    against(plan, scans, context).foreach(reason => throw Delivery.refusal(reason))
     scans.map(_.stream) match {
       case Seq(stream: KafkaStream) =>
         context.setLocalProperty(EpochPlanner.TransactedProperty, "true")
         record(stream, scans.head, sink)
-        stretched(plan, stream)
+        stretched(plan, nodes, stream)
       // A batch without records: nothing is read, and so nothing is written.
       case Seq() =>
         sink.skip()
@@ -119,7 +130,9 @@ private[headrace] object CommitRule {
       sink, scan.partitions, scan.triggerMs.fold(sink.commitIntervalMs)(math.min(_, sink.commitIntervalMs)),
       isRealTime = scan.triggerMs.isDefined)
 
-  private def against(scans: Seq[Scan], nodes: Seq[SparkPlan], context: SparkContext): Option[String] =
+  private def against(plan: SparkPlan, scans: Seq[Scan], context: SparkContext): Option[String] = {
+    // What is done to a static table is none of the stream's business. Without a record there is no scan.
+    val nodes = if (scans.isEmpty) nodesOf(plan) else pathOf(plan)
     if (scans.size > 1) Some("the query has several sources")
     else if (nodes.exists(_.isInstanceOf[StatefulOperator])) Some("the query keeps state")
     else if (nodes.exists(_.isInstanceOf[ShuffleExchangeLike])) Some("the query has a shuffle")
@@ -129,13 +142,17 @@ private[headrace] object CommitRule {
     else if (context.getConf.getBoolean("spark.speculation", defaultValue = false))
       Some("speculation (spark.speculation) may run a task twice")
     else None
-
-  private def stretched(plan: SparkPlan, stream: KafkaStream): SparkPlan = {
-    def settingMs(key: String, default: String) = JavaUtils.timeStringAsMs(SQLConf.get.getConfString(key, default))
-    val epochMs = settingMs(EpochSetting, DefaultEpoch)
-    val mostMs = if (stream.isInFirstEpoch) settingMs(FirstEpochSetting, DefaultFirstEpoch) else Long.MaxValue
-    plan.transform { case scan: RealTimeStreamScanExec =>
-      scan.copy(batchDurationMs = math.min(mostMs, math.max(scan.batchDurationMs, epochMs)))
-    }
   }
+
+  /** The first epoch of a run is left as it is: what its end does for the first time takes long, and is over with soon. */
+  private def stretched(plan: SparkPlan, nodes: Seq[SparkPlan], stream: KafkaStream): SparkPlan =
+    if (stream.isInFirstEpoch) plan
+    else {
+      val hasTable = nodes.exists(_.isInstanceOf[BroadcastExchangeLike])
+      val (setting, default) = if (hasTable) TableEpochSetting else EpochSetting
+      val epochMs = JavaUtils.timeStringAsMs(SQLConf.get.getConfString(setting, default))
+      plan.transform { case scan: RealTimeStreamScanExec =>
+        scan.copy(batchDurationMs = math.max(scan.batchDurationMs, epochMs))
+      }
+    }
 }

@@ -5,6 +5,8 @@ import java.io.{InputStream, OutputStream}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.UUID
 
+import scala.annotation.tailrec
+
 import com.fasterxml.jackson.databind.ObjectMapper
 import headrace.HeadraceException
 import org.apache.hadoop.fs.Path
@@ -48,24 +50,26 @@ private[headrace] final class ProgressLog(session: SparkSession, checkpoint: Str
           Map("path" -> checkpoint))
     }
 
-  /** The note for so many tasks, written if it is news. A checkpoint that was copied or moved gets a new identity: what
-    * was recorded under the old one may still be going on elsewhere.
+  /** The note for so many tasks. A checkpoint that was copied or moved gets a new identity: what was recorded under the old
+    * one may still be going on elsewhere.
     */
   def forTasks(tasks: Int): ProgressNote = {
-    val (number, known) = getLatest().fold((-1L, Option.empty[ProgressNote])) { case (n, note) => (n, Some(note)) }
-    known match {
-      case Some(note) if note.location == checkpoint && note.tasks >= tasks => note
-      case _ =>
-        known.filter(_.location != checkpoint).foreach(note =>
-          news.warn(
-            "The checkpoint {} was copied or moved from {}. It goes on by itself from here; what was recorded inside the " +
-              "last epoch there is used once.",
-            checkpoint, note.location))
-        val same = known.filter(_.location == checkpoint)
-        val written = ProgressNote(
-          same.fold(UUID.randomUUID().toString)(_.id), checkpoint, math.max(tasks, same.fold(0)(_.tasks)))
-        add(number + 1, written): Unit
-        written
+    val same = getLatest().map(_._2).filter(_.location == checkpoint)
+    ProgressNote(same.fold(UUID.randomUUID().toString)(_.id), checkpoint, math.max(tasks, same.fold(0)(_.tasks)))
+  }
+
+  /** Writes a note if it is news; returns the one that counts. */
+  @tailrec def keep(note: ProgressNote): ProgressNote = {
+    val known = getLatest()
+    if (known.exists(_._2 == note)) note
+    else {
+      known.map(_._2.location).filter(_ != checkpoint).foreach(location =>
+        news.warn(
+          "The checkpoint {} was copied or moved from {}. It goes on by itself from here; what was recorded inside the " +
+            "last epoch there is used once.",
+          checkpoint, location))
+      // Another run may have been faster: then its note counts.
+      if (add(known.fold(0L)(_._1 + 1), note)) note else keep(forTasks(note.tasks))
     }
   }
 }

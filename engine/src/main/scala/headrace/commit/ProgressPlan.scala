@@ -13,6 +13,7 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata
   *
   * @param id of the checkpoint
   * @param topicIds identities of the topics that are read: one of the same name may be another
+  * @param earlierRuns those that have recorded something before this run began, if that is known
   */
 private[headrace] final case class ProgressPlan(
     id: String,
@@ -21,7 +22,8 @@ private[headrace] final case class ProgressPlan(
     intervalMs: Long,
     topicIds: Map[String, String],
     delivery: Delivery,
-    isRealTime: Boolean) {
+    isRealTime: Boolean,
+    earlierRuns: Option[Set[String]]) {
   def isExactlyOnce: Boolean = delivery == Delivery.ExactlyOnce
 
   /** After which the brokers give up a transaction whose task is gone, and with it hold back no reader any more. That of a

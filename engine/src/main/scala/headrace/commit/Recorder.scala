@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package headrace.commit
 
+import java.util.concurrent.ExecutionException
+
 import scala.jdk.CollectionConverters._
 import scala.util.{Failure, Success, Try, Using}
 
@@ -22,6 +24,7 @@ private[headrace] final class Recorder(checkpoint: String) {
   private var refused: Option[String] = None
   private var checked = false
   private var before: Option[Map[TopicPartition, OffsetAndMetadata]] = None
+  private var unknown = false
 
   def announce(message: String): Unit = if (!announced(message)) {
     announced += message
@@ -32,14 +35,29 @@ private[headrace] final class Recorder(checkpoint: String) {
     * checkpoint is a copy: then it is somebody else's.
     */
   def recordedBefore(admin: Admin): Map[TopicPartition, OffsetAndMetadata] = before.getOrElse {
-    val found = ProgressLog.lastOf(SparkSession.active, checkpoint).fold(Map.empty[TopicPartition, OffsetAndMetadata]) {
-      note =>
-        if (note.location == checkpoint) fence(admin, note)
-        Resume.recorded(admin, ProgressPlan.group(note.id))
-    }
+    val found = ProgressLog.lastOf(SparkSession.active, checkpoint).fold(NoOffsets)(recordedBefore(admin, _))
     before = Some(found)
     found
   }
+
+  private def recordedBefore(admin: Admin, note: ProgressNote): Map[TopicPartition, OffsetAndMetadata] =
+    try {
+      if (note.location == checkpoint) fence(admin, note)
+      Resume.recorded(admin, ProgressPlan.group(note.id))
+    } catch {
+      // The source may have another user than the sink, whose tasks fence and ask again.
+      case denied: ExecutionException if denied.getCause.isInstanceOf[AuthorizationException] =>
+        unknown = true
+        log.warn(
+          "The user of the source may not see what an earlier run has recorded ({}). Tasks that record progress ask " +
+            "themselves; others go on at the checkpoint's offsets, and may repeat what was recorded since.",
+          denied.getCause.getMessage)
+        NoOffsets
+    }
+
+  /** The runs that have recorded something before this one began, if that is known. Any other run is a later one. */
+  def earlierRuns: Option[Set[String]] =
+    if (unknown) None else before.map(_.values.flatMap(Stamp.of).map(_.run).toSet)
 
   private def fence(admin: Admin, note: ProgressNote): Unit =
     if (note.tasks > 0)
@@ -51,12 +69,14 @@ private[headrace] final class Recorder(checkpoint: String) {
       source: Admin,
       sink: Map[String, String],
       delivery: Delivery): Either[String, ProgressNote] = {
-    val note = new ProgressLog(SparkSession.active, checkpoint).forTasks(tasks)
+    val notes = new ProgressLog(SparkSession.active, checkpoint)
+    val note = notes.forTasks(tasks)
     if (!checked) {
       refused = Using.resource(adminOf(sink))(against(note, source, _, delivery))
       checked = true
     }
-    refused.toLeft(note)
+    // Kept only where it counts: the next start would look for what was never recorded.
+    refused.toLeft(notes.keep(note))
   }
 
   private def against(note: ProgressNote, source: Admin, sink: Admin, delivery: Delivery): Option[String] = {
@@ -88,6 +108,7 @@ private[headrace] final class Recorder(checkpoint: String) {
 }
 
 private object Recorder {
+  private val NoOffsets = Map.empty[TopicPartition, OffsetAndMetadata]
   private val TransactionVersion = "transaction.version"
   private val SafeVersion = 2
   private val AskMs = 10000

@@ -42,12 +42,12 @@ private[headrace] final class TaskProgress(
   @volatile private var closed = false
 
   /** The sends of the task. */
-  val generations = new Generations(
-    failed,
-    cut => {
-      waiting.set(cut)
-      LockSupport.unpark(recorder)
-    })
+  val generations = new Generations(failed, due)
+
+  private def due(cut: Cut): Unit = {
+    waiting.set(cut)
+    LockSupport.unpark(recorder)
+  }
 
   private lazy val recorder: Thread = {
     val thread = new Thread(() => run(), s"headrace-progress-${task.taskAttemptId()}")
@@ -57,11 +57,13 @@ private[headrace] final class TaskProgress(
   }
 
   task.addTaskCompletionListener[Unit](_ => close())
-  begin(): Unit
+  producer = Some(store.inheritance.getOrElse(begin()))
 
   override def resume(starts: Map[TopicPartition, Long]): Map[TopicPartition, Long] = {
     val begins = store.resume(starts)
-    if (begins.nonEmpty) attempt {
+    // Partitions that are this run's already are claimed for the epoch while records flow.
+    if (store.continues(starts)) due(Cut(0, begins))
+    else if (begins.nonEmpty) attempt {
       write(begins)
       recorded = begins
     }
@@ -89,12 +91,6 @@ private[headrace] final class TaskProgress(
     made
   }
 
-  /** After a try that failed. A task that stood still for a while may find another run in its place. */
-  private def beginAgain(): OffsetStore.Producer = {
-    store.checkSuccessor()
-    begin()
-  }
-
   private def run(): Unit =
     try while (!finishing) {
         val cut = waiting.getAndSet(null)
@@ -116,7 +112,7 @@ private[headrace] final class TaskProgress(
   }
 
   private def write(offsets: Map[TopicPartition, Long], sent: => Unit = ()): Unit = {
-    val kafka = producer.getOrElse(beginAgain())
+    val kafka = producer.getOrElse(begin())
     kafka.beginTransaction()
     store.put(kafka, offsets)
     sent
@@ -161,6 +157,8 @@ private[headrace] final class TaskProgress(
     scope.throwIfSinkFailed()
     if (producer.isDefined) record(offsets)
     scope.throwIfSinkFailed()
+    producer.foreach(store.bequeath(_, recorded))
+    producer = None
   }
 
   private def endRecorder(): Unit = {

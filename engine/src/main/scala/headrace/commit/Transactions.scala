@@ -27,7 +27,7 @@ private[headrace] final class Transactions(
 
   private val scope = TaskScope.of(task)
   private val store = new OffsetStore(plan, settings, task)
-  private val producer = {
+  private val producer = store.inheritance.getOrElse {
     val preferred = Map(
       ProducerConfig.TRANSACTION_TIMEOUT_CONFIG -> plan.timeoutMs.toString,
       ProducerConfig.MAX_BLOCK_MS_CONFIG -> BlockMs)
@@ -35,6 +35,8 @@ private[headrace] final class Transactions(
   }
   // All of these are guarded by this; those that others only look at are volatile too.
   private val kept = new Queue[Kept]()
+  // Letters whose records are behind the cut at which the open transaction will end.
+  private val letters = new Queue[ProducerRecord[Array[Byte], Array[Byte]]]()
   private val open = new Queue[Sent]()
   private var isOpen = false
   private var committed = Map.empty[TopicPartition, Long]
@@ -42,13 +44,15 @@ private[headrace] final class Transactions(
   @volatile private var waiting: Cut = _
   @volatile private var committing = false
   @volatile private var closed = false
+  // To the next epoch.
+  private var left = false
 
   private val noted: Callback = (_: RecordMetadata, cause: Exception) => if (cause != null && !closed) fail(cause)
 
   private val committer = new Thread(() => run(), s"headrace-commit-${task.taskAttemptId()}")
   committer.setDaemon(true)
   task.addTaskCompletionListener[Unit](_ => close())
-  store.persistently(closed)(producer.initTransactions())
+  if (store.inheritance.isEmpty) store.persistently(closed)(producer.initTransactions())
   committer.start()
 
   override def resume(starts: Map[TopicPartition, Long]): Map[TopicPartition, Long] = {
@@ -66,6 +70,19 @@ private[headrace] final class Transactions(
       scope.throwIfSinkFailed()
     }
     if (committing) kept.add(Kept(record, sent)): Unit else sendNow(record, sent)
+  }
+
+  /** A letter is written by the operator that its record failed in, and may be ahead of rows before it. In the transaction
+    * of those it would be committed without the offset of its record, and again after a crash.
+    */
+  override def sendLetter(letter: ProducerRecord[Array[Byte], Array[Byte]], sequence: Long): Unit = synchronized {
+    val cut = waiting
+    if (cut != null && sequence > cut.sequence) letters.add(letter): Unit else send(letter, null)
+  }
+
+  private def sendLetters(): Unit = {
+    letters.forEach(sendNow(_, null))
+    letters.clear()
   }
 
   private def sendNow(record: ProducerRecord[Array[Byte], Array[Byte]], sent: Sent): Unit = {
@@ -130,6 +147,7 @@ private[headrace] final class Transactions(
         isOpen = false
         open.forEach(_.deliver())
         open.clear()
+        sendLetters()
         kept.forEach(one => sendNow(one.record, one.sent))
         kept.clear()
         committing = false
@@ -144,10 +162,13 @@ private[headrace] final class Transactions(
         scope.throwIfSinkFailed()
       }
       waiting = null
+      sendLetters()
       committing = true
     }
     commit(offsets)
     scope.throwIfSinkFailed()
+    store.bequeath(producer, synchronized(committed))
+    left = true
   }
 
   private def fail(cause: Exception): Unit = {
@@ -166,7 +187,7 @@ private[headrace] final class Transactions(
     committer.interrupt()
     TaskThread.join(committer)
     // Aborts what is open, so that it holds back no reader.
-    OffsetStore.close(producer, AbortWithin)
+    if (!left) OffsetStore.close(producer, AbortWithin)
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package headrace.guard
 
+import headrace.commit.TriggerTimeRule
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
@@ -15,6 +16,7 @@ final class HeadraceExtensions extends (SparkSessionExtensions => Unit) {
     // Stateful processors in Python are planned as ours.
     extensions.injectPreCBORule(_ => ProcessorRule)
     extensions.injectPlannerStrategy(_ => ProcessorStrategy)
+    extensions.injectPreCBORule(_ => TriggerTimeRule)
     // Runs on every epoch's physical plan before its first task.
     extensions.injectColumnar(session => new ColumnarRule {
       override def preColumnarTransitions: Rule[SparkPlan] = new PlanCheck(session.sparkContext)

@@ -27,7 +27,7 @@ private[guard] object LogicalCheck {
         Rules.named("SESSION_WINDOW"))
     case union: Union =>
       if (union.children.exists(_.exists(_.isStateful))) Some(Rules.named("STATEFUL_BELOW_UNION"))
-      else Option.when(union.children.exists(_.exists(shuffles)))(Rules.named("SHUFFLE_BELOW_UNION"))
+      else Option.when(union.children.exists(_.exists(node => node.isStreaming && shuffles(node))))(Rules.named("SHUFFLE_BELOW_UNION"))
     case relation: StreamingRelation =>
       Some(Rules.named("SOURCE_UNSUPPORTED").copy(what = s"The source ${relation.sourceName}"))
     case relation: StreamingRelationV2 =>

@@ -46,7 +46,7 @@ private[guard] object PlanCheck {
   def findings(path: Seq[SparkPlan]): Seq[Finding] = path.map {
     case exchange: ShuffleExchangeExec if exchange.outputPartitioning.isInstanceOf[RangePartitioning] =>
       Finding(exchange.nodeName, Rules.named("RANGE_PARTITIONING"))
-    case union: UnionExec if union.exists(_.isInstanceOf[ShuffleExchangeExec]) =>
+    case union: UnionExec if streamingPath(union).exists(_.isInstanceOf[ShuffleExchangeExec]) =>
       Finding(union.nodeName, Rules.named("SHUFFLE_BELOW_UNION"))
     case node =>
       Rules.find(node.getClass.getName).fold(

@@ -65,6 +65,9 @@ private[headrace] object SlotLedger {
 
   def release(run: String): Unit = synchronized { held -= run }
 
+  /** A new application begins, with slots of its own. */
+  def clear(): Unit = synchronized(held.clear())
+
   /** A local master has all its slots from the beginning; on a cluster executors come one by one. */
   private def waitNanos(context: SparkContext): Long =
     if (context.isLocal) 0L else context.getConf.getTimeAsMs("spark.headrace.slots.wait", "60s") * 1000000L

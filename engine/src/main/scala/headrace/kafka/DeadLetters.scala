@@ -54,7 +54,7 @@ private[headrace] final class LetterWriter(letters: DeadLetters, functions: Stri
       "{} failed on {}. The record goes to the topic {}; further ones of this task go there without a word.\n{}",
       functions, position.fold("a row")(_.toString), letters.topic, error)
     hasSent = true
-    outlet.send(position.fold(ofRow(row, error))(of(_, error)), null)
+    outlet.sendLetter(position.fold(ofRow(row, error))(of(_, error)), position.fold(0L)(_.sequence))
     letters.count.add(1)
     TaskScope.of(task).meter.foreach(_.letter())
   }

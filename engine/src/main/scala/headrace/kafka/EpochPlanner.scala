@@ -3,7 +3,7 @@ package headrace.kafka
 
 import headrace.{EpochSignal, HeadracePlugin}
 import org.apache.kafka.common.{TopicPartition, Uuid}
-import org.apache.spark.SparkContext
+import org.apache.spark.{SparkContext, TaskContext}
 import org.apache.spark.sql.connector.read.InputPartition
 import org.slf4j.LoggerFactory
 
@@ -17,6 +17,7 @@ private[kafka] final class EpochPlanner(options: SourceOptions, broker: Broker, 
   private var watcher: Option[TopicWatcher] = None
   private var ids: Map[String, Uuid] = Map.empty
   private var planned: Map[TopicPartition, Long] = Map.empty
+  private var last = Option.empty[((String, Long, Map[TopicPartition, Long]), Seq[InputPartition])]
   private var places: Map[Set[TopicPartition], String] = Map.empty
   @volatile private var running: Option[(String, Long)] = None
 
@@ -27,9 +28,17 @@ private[kafka] final class EpochPlanner(options: SourceOptions, broker: Broker, 
 
   def latest: Map[TopicPartition, Long] = watcher.fold(Map.empty[TopicPartition, Long])(_.latest)
 
-  /** One group of partitions for each task: a group a partition, or `maxPartitions` groups. */
+  /** One group of partitions for each task: a group a partition, or `maxPartitions` groups. An epoch is planned once,
+    * however often it is asked for: what has changed since the last one is news only then.
+    */
   def groups(start: Map[TopicPartition, Long]): Seq[InputPartition] = {
     val (run, epoch) = currentEpoch()
+    val asked = (run, epoch, start)
+    if (!last.exists(_._1 == asked)) last = Some(asked -> plan(start, run, epoch))
+    last.get._2
+  }
+
+  private def plan(start: Map[TopicPartition, Long], run: String, epoch: Long): Seq[InputPartition] = {
     running = Some(run -> epoch)
     planned = current(start)
     val sorted = planned.keys.toSeq.sortBy(tp => (tp.topic, tp.partition))
@@ -72,7 +81,6 @@ private[kafka] final class EpochPlanner(options: SourceOptions, broker: Broker, 
     created
   }
 
-
   override def close(): Unit = watcher.foreach(_.close())
 }
 
@@ -93,4 +101,13 @@ private[headrace] object EpochPlanner {
     val context = SparkContext.getOrCreate()
     (context.getLocalProperty(RunProperty), context.getLocalProperty(EpochProperty).toLong)
   }
+
+  /** The run that this thread belongs to, if it does to one. */
+  def currentRun(): Option[String] = Option(SparkContext.getOrCreate().getLocalProperty(RunProperty))
+
+  /** Ends the epoch of a task early, wherever its records are read. */
+  def endEpochOf(task: TaskContext): Unit = for {
+    run <- Option(task.getLocalProperty(RunProperty))
+    epoch <- Option(task.getLocalProperty(EpochProperty)).flatMap(_.toLongOption)
+  } EpochSignal.end(run, epoch)
 }

@@ -12,7 +12,8 @@ private[kafka] final class KafkaBatch(options: SourceOptions) extends Batch {
       options.includeHeaders,
       options.failOnDataLoss,
       options.pollTimeoutMs.getOrElse(SparkEnv.get.conf.getTimeAsMs("spark.network.timeout", "120s")))
-    ranges().map(range => RangePartition(range.partition, range.from, range.until, settings): InputPartition).toArray
+    ranges().map(range => RangePartition(range.partition, range.from, range.until, settings, isStatic = true): InputPartition)
+      .toArray
   }
 
   private def ranges(): Seq[OffsetRange] = {

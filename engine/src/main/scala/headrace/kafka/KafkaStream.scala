@@ -32,8 +32,11 @@ private[headrace] final class KafkaStream private[kafka] (options: SourceOptions
   private val batches = new BatchPlanner(options, broker)
   private lazy val epochs = new EpochPlanner(options, broker, settings)
   private var realTime = false
-  // Spark gives each source a folder of its own, two levels below the query's.
-  private val recorder = new Recorder(checkpoint.split("/sources/").head)
+  // In micro-batch mode.
+  private var run = Option.empty[String]
+  // Spark gives each source a folder of its own, two levels below the query's; the last of that name: folders above it
+  // may be called so too.
+  private val recorder = new Recorder(checkpoint.substring(0, checkpoint.lastIndexOf("/sources/")))
   private var recording = false
   // Of this run, in which progress is recorded.
   private var firstEpoch = Option.empty[Long]
@@ -62,8 +65,15 @@ private[headrace] final class KafkaStream private[kafka] (options: SourceOptions
     throw new UnsupportedOperationException("Spark asks a source with admission control for latestOffset(start, limit)")
 
   override def latestOffset(start: Offset, limit: ReadLimit): Offset =
-    // The end of an epoch is known when it has ended; asking for it now would cost a round trip between two epochs.
-    if (realTime) start else batches.latest(KafkaOffset.of(start).offsets, limit).map(KafkaOffset(_)).orNull
+    // The end of an epoch is known when it has ended; asking for it now would cost a round trip between two epochs. A query
+    // that is drained has no further batch.
+    if (realTime || isDrained) start
+    else batches.latest(KafkaOffset.of(start).offsets, limit).map(KafkaOffset(_)).orNull
+
+  private def isDrained: Boolean = {
+    run = EpochPlanner.currentRun()
+    run.exists(EpochSignal.hasEnded)
+  }
 
   override def reportLatestOffset(): Offset = {
     val newest = if (realTime) epochs.latest else batches.newest
@@ -72,7 +82,8 @@ private[headrace] final class KafkaStream private[kafka] (options: SourceOptions
 
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] =
     batches.ranges(resumed(start, KafkaOffset.of(end).offsets), KafkaOffset.of(end).offsets)
-      .map(range => RangePartition(range.partition, range.from, range.until, settings): InputPartition).toArray
+      .map(range => RangePartition(range.partition, range.from, range.until, settings, isStatic = false): InputPartition)
+      .toArray
 
   override def planInputPartitions(start: Offset): Array[InputPartition] =
     epochs.groups(resumed(start)).toArray
@@ -111,7 +122,8 @@ private[headrace] final class KafkaStream private[kafka] (options: SourceOptions
             "records flow.")
         if (isRealTime) Board.commitsEvery(run, intervalMs)
         sink.recordProgress(
-          ProgressPlan(note.id, run, epoch, intervalMs, topicIds(isRealTime), sink.delivery, isRealTime))
+          ProgressPlan(
+            note.id, run, epoch, intervalMs, topicIds(isRealTime), sink.delivery, isRealTime, recorder.earlierRuns))
     }
   }
 
@@ -161,11 +173,10 @@ private[headrace] final class KafkaStream private[kafka] (options: SourceOptions
   override def stop(): Unit = {
     if (realTime) {
       epochs.close()
-      epochs.run.foreach { run =>
-        SlotLedger.release(run)
-        EpochSignal.forget(run)
-      }
+      run = epochs.run
+      run.foreach(SlotLedger.release)
     }
+    run.foreach(EpochSignal.forget)
     // In local mode the executor's consumers live here too; elsewhere they are closed when they have been idle.
     ConsumerPool.closeGroup(settings.consumer("group.id"))
     broker.close()

@@ -14,6 +14,12 @@ private[headrace] trait Outlet {
     */
   def send(record: ProducerRecord[Array[Byte], Array[Byte]], sent: Sent): Unit
 
+  /** Sends a dead letter at once.
+    *
+    * @param sequence of its record among those of the task
+    */
+  def sendLetter(letter: ProducerRecord[Array[Byte], Array[Byte]], sequence: Long): Unit
+
   /** Waits, if it must, until what was sent cannot be lost any more. */
   def settle(): Unit
 

@@ -11,8 +11,9 @@ private[kafka] final class RangeReader(range: RangePartition) extends PartitionR
   import RangeReader._
 
   private val task = TaskContext.get()
-  private val scope = TaskScope.of(task)
-  private val trail = scope.source
+  // The tasks of a table beside a stream bear the marks of the stream's, and have nothing to do with its records.
+  private val scope = Option.unless(range.isStatic)(TaskScope.of(task))
+  private val trail = scope.fold(new Trail)(_.source)
   private val start = from
   private val consumer = ConsumerPool.acquire(range.settings.consumer, Seq(range.partition))
   private val cursor = consumer.cursors.head
@@ -22,14 +23,13 @@ private[kafka] final class RangeReader(range: RangePartition) extends PartitionR
   private var ended = false
 
   consumer.startAt(Map(range.partition -> start))
-  cursor.meter = scope.meter.map(_.reading(range.partition)).orNull
-  scope.sourceKnows(() => false, () => Map(range.partition -> (if (complete) range.until else cursor.next)))
+  cursor.meter = scope.flatMap(_.meter).map(_.reading(range.partition)).orNull
+  scope.foreach(_.sourceKnows(() => false, () => Map(range.partition -> (if (complete) range.until else cursor.next))))
 
   /** Where results and progress are committed together, an earlier attempt may have come to the end. */
   private def from: Long =
-    if (task.getLocalProperty(EpochPlanner.TransactedProperty) == null) range.from
-    else {
-      val recorded = scope.awaitRecording().resume(Map(range.partition -> range.from))
+    scope.filter(_ => task.getLocalProperty(EpochPlanner.TransactedProperty) != null).fold(range.from) { shared =>
+      val recorded = shared.awaitRecording().resume(Map(range.partition -> range.from))
       math.min(range.until, recorded(range.partition))
     }
 

@@ -16,12 +16,16 @@ private[kafka] final case class ReaderSettings(
   override def toString: String = s"ReaderSettings(includeHeaders=$includeHeaders, failOnDataLoss=$failOnDataLoss)"
 }
 
-/** A bounded piece of one partition: micro-batch and batch. */
+/** A bounded piece of one partition: micro-batch and batch.
+  *
+  * @param isStatic whether it belongs to a table, perhaps one beside a stream, and not to a stream
+  */
 private[kafka] final case class RangePartition(
     partition: TopicPartition,
     from: Long,
     until: Long,
-    settings: ReaderSettings)
+    settings: ReaderSettings,
+    isStatic: Boolean)
     extends InputPartition
 
 /** Partitions that one task reads for a whole epoch: real-time mode. */

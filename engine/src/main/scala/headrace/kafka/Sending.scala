@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package headrace.kafka
 
-import headrace.{EpochSignal, HeadraceException, TaskScope}
+import headrace.{HeadraceException, TaskScope}
 import headrace.observe.Sent
 import org.apache.kafka.clients.producer.{Callback, ProducerRecord, RecordMetadata}
 import org.apache.spark.TaskContext
@@ -22,6 +22,8 @@ private[kafka] final class Sending(settings: Map[String, String], task: Option[T
     producer.send(record, if (sent == null) callback else sent.before(callback)): Unit
   }
 
+  override def sendLetter(letter: ProducerRecord[Array[Byte], Array[Byte]], sequence: Long): Unit = send(letter, null)
+
   // Where progress is recorded inside the epoch, each send counts.
   private def callback: Callback = scope.flatMap(_.generations).fold(noted)(_.sending())
 
@@ -36,11 +38,7 @@ private[kafka] final class Sending(settings: Map[String, String], task: Option[T
       Map("cause" -> cause.getClass.getName),
       cause)
     scope.foreach(_.sinkFailed(failure))
-    for {
-      running <- task
-      run <- Option(running.getLocalProperty(EpochPlanner.RunProperty))
-      epoch <- Option(running.getLocalProperty(EpochPlanner.EpochProperty)).flatMap(_.toLongOption)
-    } EpochSignal.end(run, epoch)
+    task.foreach(EpochPlanner.endEpochOf)
   }
 
   /** Waits until all that was sent is acknowledged. */

@@ -9,9 +9,13 @@ import headrace.commit.Delivery
 import org.apache.kafka.clients.producer.ProducerConfig
 import org.apache.kafka.common.serialization.ByteArraySerializer
 import org.apache.spark.network.util.JavaUtils
+import org.apache.spark.sql.catalyst.util.IntervalUtils
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** A writer's options. */
+/** A writer's options.
+  *
+  * Reaches into Spark: `IntervalUtils.fromIntervalString`, with which Spark reads the times of triggers.
+  */
 private[kafka] final case class SinkOptions(
     topic: Option[String],
     deadLetterTopic: Option[String],
@@ -37,9 +41,13 @@ private[kafka] object SinkOptions {
 
   private val LeastCommitIntervalMs = 20L
 
+  /** A time as settings have it (`200ms`), or as triggers have it (`200 milliseconds`). */
   private def commitInterval(text: String): Long =
-    Try(JavaUtils.timeStringAs(text, TimeUnit.MILLISECONDS)).toOption.filter(_ >= LeastCommitIntervalMs)
-      .getOrElse(throw Options.invalid("commitInterval", text, s"a time such as 1s, of at least $LeastCommitIntervalMs ms"))
+    Try(JavaUtils.timeStringAs(text, TimeUnit.MILLISECONDS))
+      .orElse(Try(IntervalUtils.getDuration(IntervalUtils.fromIntervalString(text), TimeUnit.MILLISECONDS)))
+      .toOption.filter(_ >= LeastCommitIntervalMs)
+      .getOrElse(throw Options.invalid(
+        "commitInterval", text, s"a time such as 1s or 1 second, of at least $LeastCommitIntervalMs ms"))
 
   private def deliveryOf(text: String): Delivery = Delivery.All.find(_.name == text)
     .getOrElse(throw Options.invalid("delivery", text, Delivery.All.map(_.name).mkString(" or ")))

@@ -10,7 +10,7 @@ import org.apache.spark.{SparkEnv, TaskContext}
 
 /** The meters of the tasks that run in this JVM. */
 private[headrace] object Meters {
-  private val running = new ConcurrentHashMap[Long, TaskMeter]()
+  private val running = new ConcurrentHashMap[TaskContext, TaskMeter]()
   private val ended = new ConcurrentLinkedQueue[TaskMeter]()
   private val Setting = "spark.headrace.observe"
   @volatile private var isHeard = false
@@ -31,12 +31,12 @@ private[headrace] object Meters {
     run <- Option(task.getLocalProperty(EpochPlanner.RunProperty))
     epoch <- Option(task.getLocalProperty(EpochPlanner.EpochProperty)).flatMap(_.toLongOption)
   } yield running.computeIfAbsent(
-    task.taskAttemptId(),
-    attempt => {
-      task.addTaskCompletionListener[Unit] { _ =>
-        Option(running.remove(attempt)).foreach(ended.add)
+    task,
+    measured => {
+      measured.addTaskCompletionListener[Unit] { _ =>
+        Option(running.remove(measured)).foreach(ended.add)
       }
-      new TaskMeter(TaskId(run, epoch, task.stageId(), task.partitionId(), attempt))
+      new TaskMeter(TaskId(run, epoch, measured.stageId(), measured.partitionId(), measured.taskAttemptId()))
     })
 
   /** What there is to tell of this JVM since the last call. */

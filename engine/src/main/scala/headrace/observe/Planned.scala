@@ -2,7 +2,7 @@
 package headrace.observe
 
 import headrace.commit.CommitRule
-import headrace.kafka.EpochPlanner
+import headrace.kafka.{EpochPlanner, KafkaStream}
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
@@ -32,7 +32,7 @@ private[observe] final case class PlannedEpoch(
   * ends.
   */
 private[headrace] object Planned {
-  /** @param graceMs how much longer than said an epoch may be */
+  /** @param graceMs how much longer than said an epoch of a source of ours may be */
   def note(plan: SparkPlan, context: SparkContext, graceMs: Long): Unit = for {
     run <- Option(context.getLocalProperty(EpochPlanner.RunProperty))
     epoch <- Option(context.getLocalProperty(EpochPlanner.EpochProperty)).flatMap(_.toLongOption)
@@ -46,7 +46,10 @@ private[headrace] object Planned {
   }
 
   private def of(plan: SparkPlan, epoch: Long, graceMs: Long): PlannedEpoch = {
-    val intervalMs = plan.collectFirst { case scan: RealTimeStreamScanExec => scan.batchDurationMs - graceMs }
+    val intervalMs = plan.collectFirst {
+      case scan: RealTimeStreamScanExec if scan.stream.isInstanceOf[KafkaStream] => scan.batchDurationMs - graceMs
+      case scan: RealTimeStreamScanExec => scan.batchDurationMs
+    }
     PlannedEpoch(
       epoch,
       System.currentTimeMillis(),

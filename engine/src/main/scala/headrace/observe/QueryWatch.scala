@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package headrace.observe
 
+import headrace.guard.SlotLedger
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.headrace.RunningQueries
 import org.apache.spark.sql.streaming.StreamingQueryListener.{QueryIdleEvent, QueryProgressEvent, QueryStartedEvent, QueryTerminatedEvent}
@@ -15,7 +16,10 @@ private[headrace] final class QueryWatch extends SparkListener {
         started.runId.toString, started.id.toString, Option(started.name), RunningQueries.isRealTime(started.id))
     case progress: QueryProgressEvent => Board.progressed(progress.progress.runId.toString, progress.progress.batchId)
     case idle: QueryIdleEvent => Board.idle(idle.runId.toString)
-    case ended: QueryTerminatedEvent => Board.ended(ended.runId.toString, ended.exception.map(Failure.of))
+    case ended: QueryTerminatedEvent =>
+      // A source of ours has done so; others know nothing of it.
+      SlotLedger.release(ended.runId.toString)
+      Board.ended(ended.runId.toString, ended.exception.map(Failure.of))
     case _ => ()
   }
 }

@@ -40,8 +40,8 @@ private[headrace] final case class MapFunctionExec(
         val unanswered = new Unanswered
         val worker = WorkerMeter.of(Seq(calls.name), scope)
         val batches = new Batches(
-          feed, InternalRow(_), inStep = false, MapFunctionExec.LongestWaitMs, worker,
-          sending = if (letters.isDefined) unanswered.add else Batches.Forgotten)
+          feed, InternalRow(_), inStep = false, MapFunctionExec.LeastWaitMs, worker,
+          sending = if (letters.isDefined) unanswered.add else Batches.Forgotten, most = calls.most)
         // Most such functions answer batch by batch: then that is when the rows came that these are made of.
         def answered(): Unit = stand.follow(batches.answered().orNull)
         val answers = new Explained(
@@ -57,10 +57,10 @@ private[headrace] final case class MapFunctionExec(
 }
 
 private object MapFunctionExec {
-  // A function that gives nothing for a batch holds up the one after the next so long, once.
-  private val LongestWaitMs = 2L
+  // A function that gives nothing for a batch, not even an empty answer, holds up the one after the next so long, once.
+  private val LeastWaitMs = 2L
 
-  /** The answers without the rows that say that the function failed. */
+  /** The answers without the rows that only say that the function failed, or that it gave nothing. */
   def answered(
       answers: Iterator[InternalRow],
       columns: Int,
@@ -68,12 +68,13 @@ private object MapFunctionExec {
       letters: TaskLetters,
       function: String): Iterator[InternalRow] = letters.without { answer =>
     val rows = unanswered.take(answer.getInt(columns))
-    val failed = !answer.isNullAt(columns + 1)
-    if (failed) {
+    val isAnswer = answer.isNullAt(columns + 1)
+    if (!isAnswer) {
+      // Empty if it gave nothing: a row of nulls alone would not tell, as it may be an answer.
       val error = answer.getUTF8String(columns + 1).toString
-      rows.getOrElse(throw tooManyRows(function, error)).foreach(letters.send(_, error))
+      if (error.nonEmpty) rows.getOrElse(throw tooManyRows(function, error)).foreach(letters.send(_, error))
     }
-    failed
+    !isAnswer
   }(answers)
 
   private def tooManyRows(function: String, error: String) = new HeadraceException(

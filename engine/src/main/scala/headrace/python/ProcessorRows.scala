@@ -9,7 +9,7 @@ import org.apache.spark.sql.headrace.WorkerWatch
 
 /** The rows of a task that runs a stateful processor. */
 object ProcessorRows {
-  private val LongestWaitMs = 20L
+  private val LeastWaitMs = 20L
   // Timers must fire within 100 ms of their time while nothing comes.
   private val TickMs = 25L
 
@@ -31,7 +31,7 @@ object ProcessorRows {
     new OnFirstUse(() => {
       val feed = new ThreadFeed(rows, stand, task)
       val worker = WorkerMeter.of(Seq(processor), scope)
-      val batches = new Batches(feed, arguments, inStep = false, LongestWaitMs, worker, if (hasTimers) TickMs else 0)
+      val batches = new Batches(feed, arguments, inStep = false, LeastWaitMs, worker, if (hasTimers) TickMs else 0)
       // What no batch of rows has brought about, a timer has.
       def answered(): Unit = stand.follow(batches.answered().getOrElse(Origin.Timer))
       new Explained(answers(batches, () => answered(), WorkerWatch.none(worker.startedAs)), Seq(processor))

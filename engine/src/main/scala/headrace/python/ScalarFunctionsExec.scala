@@ -54,8 +54,8 @@ private[headrace] final case class ScalarFunctionsExec(
 }
 
 private object ScalarFunctionsExec {
-  // Only functions of iterators let a batch wait so long: they may take several before they give one.
-  private val LongestWaitMs = 20L
+  // Functions of iterators may take several batches before they give one.
+  private val LeastWaitMs = 20L
 
   private def givesARowForEachRecord(plan: SparkPlan): Boolean = plan match {
     case project: ProjectExec => givesARowForEachRecord(project.child)
@@ -71,9 +71,10 @@ private object ScalarFunctionsExec {
       letters: Option[TaskLetters],
       task: TaskContext): Iterator[InternalRow] = {
     val worker = WorkerMeter.of(calls.names, TaskScope.of(task))
-    val batches = new Batches(feed, calls.argumentsOf(task), inStep = true, LongestWaitMs, worker)
+    val waitMs = if (calls.answersEachBatch) Batches.Answered else LeastWaitMs
+    val batches = new Batches(feed, calls.argumentsOf(task), inStep = true, waitMs, worker, most = calls.most)
     val watch = new WorkerWatch(() => batches.heldNanos, worker.startedAs)
-    val answers = calls.answers(batches, () => batches.answered(): Unit, watch, task)
+    val answers = calls.answers(batches, batches.answered(_: Int), watch, task)
     val joined = new JoinedRow
     val whole = UnsafeProjection.create(columns, columns)
     def joinedWith(fed: Fed, answer: InternalRow): InternalRow = {

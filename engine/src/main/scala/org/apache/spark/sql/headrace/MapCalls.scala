@@ -3,6 +3,7 @@ package org.apache.spark.sql.headrace
 
 import scala.jdk.CollectionConverters._
 
+import headrace.python.Most
 import org.apache.spark.TaskContext
 import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -32,6 +33,9 @@ final class MapCalls private (
     withErrors: Boolean)
     extends Serializable {
   def name: String = function.name
+
+  /** How large a batch may become. */
+  def most: Most = Most().within(setup.most)
 
   /** The rows that the function gives.
     *

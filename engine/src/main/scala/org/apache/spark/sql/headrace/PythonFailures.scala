@@ -9,7 +9,8 @@ import org.apache.spark.api.python.{PythonException, PythonWorkerException}
 /** What Spark throws when Python fails.
   *
   * Reaches into Spark: `PythonException` carries the traceback of a user's function and is private to Spark's package. A
-  * worker that ended is a `SparkException` whose cause is an `IOException`, thrown in `BasePythonRunner.handleException`.
+  * worker that ended is a `SparkException` whose cause is an `IOException`, thrown in `BasePythonRunner.handleException`;
+  * those of disks, which pass here too, have a condition.
   */
 object PythonFailures {
   /** A user's function raised an exception. */
@@ -24,7 +25,8 @@ object PythonFailures {
   object Lost {
     def unapply(failure: Throwable): Option[String] = failure match {
       case lost: PythonWorkerException => Some(lost.getMessage)
-      case lost: SparkException if lost.getCause.isInstanceOf[IOException] => Some(lost.getMessage)
+      case lost: SparkException if lost.getCondition == null && lost.getCause.isInstanceOf[IOException] =>
+        Some(lost.getMessage)
       case _ => None
     }
   }

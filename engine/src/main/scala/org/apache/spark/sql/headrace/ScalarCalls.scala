@@ -4,6 +4,7 @@ package org.apache.spark.sql.headrace
 import scala.collection.mutable.ArrayBuffer
 import scala.jdk.CollectionConverters._
 
+import headrace.python.Most
 import net.razorvine.pickle.Unpickler
 import org.apache.spark.{JobArtifactSet, TaskContext}
 import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType}
@@ -42,6 +43,12 @@ final class ScalarCalls private (
 
   def names: Seq[String] = functions.map(_.name)
 
+  /** Whether each batch is answered before the next one is taken; functions of iterators do as they like. */
+  def answersEachBatch: Boolean = ScalarCalls.ByBatch(evalType)
+
+  /** How large a batch may become. */
+  def most: Most = if (evalType == PythonEvalType.SQL_BATCHED_UDF) Most() else Most().within(setup.most)
+
   /** Makes the row of all arguments from a row of the input; one for each task. */
   def argumentsOf(task: TaskContext): InternalRow => InternalRow = {
     val projection = MutableProjection.create(arguments.values, input)
@@ -52,12 +59,12 @@ final class ScalarCalls private (
   /** The results for rows of arguments, in their order.
     *
     * @param batches rows that are sent together; asked for by a thread of Spark's
-    * @param answered called when Python has answered a batch
+    * @param answered called when Python has answered so many rows
     * @param watch looks after the worker
     */
   def answers(
       batches: Iterator[Iterator[InternalRow]],
-      answered: () => Unit,
+      answered: Int => Unit,
       watch: WorkerWatch,
       task: TaskContext): Iterator[InternalRow] =
     if (evalType == PythonEvalType.SQL_BATCHED_UDF) pickled(batches, answered, watch, task)
@@ -65,14 +72,14 @@ final class ScalarCalls private (
 
   private def inArrow(
       batches: Iterator[Iterator[InternalRow]],
-      answered: () => Unit,
+      answered: Int => Unit,
       watch: WorkerWatch,
       task: TaskContext): Iterator[InternalRow] = {
     val wanted = results.map(plain)
     def runner =
       new PromptArrowRunner(arguments.chains, evalType, arguments.metadata, arguments.schema, metrics, setup, watch, marks)
     PromptRunners.started(() => runner.compute(batches, task.partitionId(), task)).flatMap { batch =>
-      answered()
+      answered(batch.numRows())
       val found = (0 until (if (withErrors) results.size else batch.numCols())).map(batch.column(_).dataType())
       if (!equalsIgnoreCompatibleCollation(wanted, found))
         throw QueryExecutionErrors.arrowDataTypeMismatchError("pandas_udf()", wanted, found)
@@ -89,7 +96,7 @@ final class ScalarCalls private (
 
   private def pickled(
       batches: Iterator[Iterator[InternalRow]],
-      answered: () => Unit,
+      answered: Int => Unit,
       watch: WorkerWatch,
       task: TaskContext): Iterator[InternalRow] = {
     EvaluatePython.registerPicklers()
@@ -111,8 +118,9 @@ final class ScalarCalls private (
       } else fromPython(result).asInstanceOf[InternalRow]
     PromptRunners.started(() => runner.compute(pickles, task.partitionId(), task))
       .flatMap { pickle =>
-        answered()
-        unpickler.loads(pickle).asInstanceOf[java.util.ArrayList[Any]].asScala
+        val results = unpickler.loads(pickle).asInstanceOf[java.util.ArrayList[Any]].asScala
+        answered(results.size)
+        results
       }
       .map { result =>
         metrics("pythonNumRowsReceived") += 1
@@ -128,6 +136,10 @@ final class ScalarCalls private (
 object ScalarCalls {
   /** How functions are called whose arguments and results are pickled. */
   val Pickled: Int = PythonEvalType.SQL_BATCHED_UDF
+
+  private val ByBatch = Set(
+    PythonEvalType.SQL_BATCHED_UDF, PythonEvalType.SQL_ARROW_BATCHED_UDF, PythonEvalType.SQL_SCALAR_PANDAS_UDF,
+    PythonEvalType.SQL_SCALAR_ARROW_UDF)
 
   /** On the driver, while a plan is executed. */
   def of(
@@ -147,7 +159,8 @@ private[headrace] final case class PythonSetup(
     runnerConf: Map[String, String],
     binaryAsBytes: Boolean,
     artifacts: Option[String],
-    logged: Option[String])
+    logged: Option[String],
+    most: Most)
 
 private[headrace] object PythonSetup {
   def of(plan: SparkPlan): PythonSetup = of(
@@ -161,7 +174,8 @@ private[headrace] object PythonSetup {
     ArrowPythonRunner.getPythonRunnerConfMap(conf),
     conf.pysparkBinaryAsBytes,
     artifacts,
-    logged)
+    logged,
+    Most(conf.arrowMaxRecordsPerBatch, conf.arrowMaxBytesPerBatch))
 }
 
 /** The arguments of all functions, each value once, and the functions that are called one inside the other. */

@@ -5,7 +5,7 @@ import java.lang.reflect.{InvocationHandler, InvocationTargetException, Method, 
 import java.util.concurrent.locks.ReentrantLock
 
 import org.apache.spark.TaskContext
-import org.apache.spark.sql.execution.streaming.state.StateStore
+import org.apache.spark.sql.execution.streaming.state.{StateStore, StateStoreIterator}
 
 /** A state store that nobody can use any more once its task is about to end.
   *
@@ -30,13 +30,23 @@ private[headrace] object GuardedStore {
 
     override def invoke(self: Object, method: Method, arguments: Array[Object]): Object =
       guarded(call(store, method, arguments)) match {
-        // It reads the store when it is asked for its rows.
-        case rows: Iterator[_] if method.getReturnType.isInterface =>
-          Proxy.newProxyInstance(
-            method.getReturnType.getClassLoader, Array(method.getReturnType),
-            (_: Object, step: Method, given: Array[Object]) => guarded(call(rows, step, given)))
+        // They read the store when they are asked for their rows.
+        case rows: StateStoreIterator[_] => new StateStoreIterator[Any](new GuardedRows(rows), () => closeOpen(rows))
+        case rows: Iterator[_] => new GuardedRows(rows)
         case result => result
       }
+
+    private final class GuardedRows(rows: Iterator[Any]) extends Iterator[Any] {
+      override def hasNext: Boolean = guarded(rows.hasNext)
+      override def next(): Any = guarded(rows.next())
+    }
+
+    // The store has closed those that were open when it was.
+    private def closeOpen(rows: StateStoreIterator[_]): Unit = {
+      lock.lock()
+      try if (!closed) rows.close()
+      finally lock.unlock()
+    }
 
     private def guarded[T](work: => T): T = {
       lock.lock()

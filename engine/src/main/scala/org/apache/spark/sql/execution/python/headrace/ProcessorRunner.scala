@@ -3,6 +3,7 @@ package org.apache.spark.sql.execution.python.headrace
 
 import java.util
 
+import org.apache.spark.TaskContext
 import org.apache.spark.api.python.ChainedPythonFunctions
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.metric.SQLMetric
@@ -12,6 +13,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.transformwith
 import org.apache.spark.sql.headrace.{PromptRunner, PromptRunners, WorkerWatch}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
+import org.apache.spark.util.ThreadUtils
 
 /** What a task of a stateful processor is made of. */
 private[headrace] final case class ProcessorCall(
@@ -29,8 +31,9 @@ private[headrace] final case class ProcessorCall(
 
 /** Spark's runner for a stateful processor, made to send each batch at once and to receive while it sends.
   *
-  * Reaches into Spark: `TransformWithStateInPySparkPythonBaseRunner` starts the server that Python asks for state; with
-  * `BasicPythonArrowInput` rows go to it in the batches that we choose. Both are private to Spark's package.
+  * Reaches into Spark: `TransformWithStateInPySparkPythonBaseRunner` tells Python where to ask for state, and opens the
+  * socket at which `StateServer` answers; with `BasicPythonArrowInput` rows go to Python in the batches that we choose.
+  * Both are private to Spark's package.
   */
 private[headrace] final class ProcessorRunner(
     call: ProcessorCall,
@@ -44,6 +47,22 @@ private[headrace] final class ProcessorRunner(
       call.metrics, call.artifacts, call.keySchema, call.startedMs, call.watermarkMs)
     with BasicPythonArrowInput
     with PromptRunner[Iterator[InternalRow], ColumnarBatch] {
+  // As Spark's own, with another server.
+  override def compute(
+      batches: Iterator[Iterator[InternalRow]],
+      partition: Int,
+      task: TaskContext): Iterator[ColumnarBatch] = {
+    initStateServer()
+    val thread = ThreadUtils.newDaemonSingleThreadExecutor("stateConnectionListenerThread")
+    val mostRecords = sqlConf.arrowTransformWithStateInPySparkMaxStateRecordsPerBatch
+    thread.execute(StateServer.of(stateServerSocket, handle, call, mostRecords))
+    task.addTaskCompletionListener[Unit] { _ =>
+      thread.shutdownNow()
+      closeServerSocketChannelSilently(stateServerSocket)
+    }
+    StateServer.computeBeside(this, batches, partition, task)
+  }
+
   override protected def evalConf: Map[String, String] = super.evalConf + ("headrace_values" -> values)
 
   override val envVars: util.Map[String, String] = PromptRunners.environment(call.functions, None)
