@@ -74,6 +74,10 @@ class Copies:
     def all_recorded(self) -> tuple[int, ...]:
         return tuple(self.recorded(partition) for partition in range(self._partitions))
 
+    def committed(self, epoch: int) -> bool:
+        """Whether Spark's own log says so."""
+        return Path(self.checkpoint, "commits", str(epoch)).exists()
+
     def log(self) -> str:
         return self._log.read_text(encoding="utf-8", errors="replace")
 

@@ -64,6 +64,8 @@ def test_a_run_that_was_away_can_write_nothing_when_it_comes_back(tried_again: C
     away = copies.start(ONCE)
     copies.kafka.produce(copies.source, ["a", "b"])
     copies.await_all(["a", "b"], committed=True)
+    # While it writes this, another run would take the file away from it, and that would end it before it is fenced.
+    eventually(lambda: copies.committed(0), PATIENCE)
     os.killpg(away.pid, signal.SIGSTOP)
     copies.start(ONCE)
     copies.kafka.produce(copies.source, ["c", "d"])
