@@ -233,11 +233,11 @@ SETTINGS = (
     ),
     Setting(
         key="spark.shuffle.streaming.networkBufferMaxWaitTimeMs",
-        value="1",
+        value="10",
         kind=Kind.PREFERENCE,
         reason=(
-            "behind another shuffle a row waits up to this long, by default 50 ms, before it is sent to the next "
-            "stage; 0 would keep a core busy"
+            "a task that is about to wait sends what it has for the next stage; one that never waits sends a row at "
+            "the latest after this long, by default 50 ms. A thread of each task wakes up so often"
         ),
     ),
     Setting(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A row crosses a shuffle at once when its source has no further one: nothing waits for the shuffle's timer."""
+"""A row crosses a shuffle at once when its task has no further one: nothing waits for the shuffle's timer."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ SECONDS = 120
 @pytest.mark.timeout(SECONDS)
 @pytest.mark.parametrize(
     ("observe", "way"),
-    [("true", "direct"), ("false", "direct"), ("true", "python")],
-    ids=["measured", "not measured", "through Python"],
+    [("true", "direct"), ("false", "direct"), ("true", "python"), ("true", "shuffled before")],
+    ids=["measured", "not measured", "through Python", "through another shuffle"],
 )
 def test_each_record_crosses_a_shuffle_without_a_timer(kafka: Kafka, tmp_path: Path, observe: str, way: str) -> None:
     """Nor a further record, nor the end of the epoch."""

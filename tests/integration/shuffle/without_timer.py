@@ -25,12 +25,14 @@ def main(bootstrap: str, folder: str, observe: str, way: str) -> None:
         "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": A_DAY_MS,
         "spark.headrace.observe": observe,
     }
-    spark = headrace.session("prompt", master="local[4]", conf=conf)
+    spark = headrace.session("prompt", master="local[6]", conf=conf)
     bench = Bench(spark, Kafka(bootstrap), folder)
     source, sink = bench.kafka.topic("source"), bench.kafka.topic("sink")
     rows = bench.read(source)
     if way == "python":
         rows = rows.select(F.udf(str.upper, "string", useArrow=True)(F.col("key").cast("string")).alias("key"))
+    elif way == "shuffled before":
+        rows = rows.repartition(2, "value")
     counts = rows.groupBy("key").count().selectExpr("key", "cast(count as string) value")
     query = start_real_time(bench.write(counts, sink))
     for number in range(1, COUNT + 1):

@@ -57,7 +57,9 @@ private[headrace] final class TaskScope(val meter: Option[TaskMeter]) {
   /** Called by whoever gives the task its rows and may have none at hand. */
   def taskWaits(): Unit = sendGathered()
 
-  /** Called by the source when it has no record at hand. If an operator reads ahead, the task waits for that one. */
+  /** Called by the source, or by the shuffle that the task reads from, when it has no row at hand. If an operator reads
+    * ahead, the task waits for that one.
+    */
   def sourceWaits(): Unit = if (ahead.isEmpty) taskWaits()
 
   /** Whether all rows that were pulled from the source have gone all the way. Asked by the thread that pulls from it. The

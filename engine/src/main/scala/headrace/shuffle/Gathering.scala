@@ -4,8 +4,8 @@ package headrace.shuffle
 import headrace.TaskScope
 import org.apache.spark.TaskContext
 
-/** The rows that a task has gathered for the next stage. They leave when the task is about to wait for its source, or for
-  * Python; those that come through another shuffle wait for Spark's timer.
+/** The rows that a task has gathered for the next stage. They leave when the task is about to wait: for its source, for the
+  * stage before, or for Python. Only a task that is never without a row leaves them to Spark's timer.
   *
   * @param send sends them; any thread may call it
   */
@@ -26,6 +26,12 @@ final class Gathering(task: TaskContext, send: () => Unit) {
 }
 
 object Gathering {
+  /** What a task that gets its rows from another stage does when it has none at hand. */
+  def sending(task: TaskContext): () => Unit = {
+    val scope = TaskScope.of(task)
+    () => scope.sourceWaits()
+  }
+
   /** Rows, or batches of them, that a task may have to wait for. */
   def before[T](rows: Iterator[T], task: TaskContext): Iterator[T] = {
     val scope = TaskScope.of(task)

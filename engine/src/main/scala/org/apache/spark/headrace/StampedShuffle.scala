@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.apache.spark.headrace
 
-import scala.jdk.CollectionConverters._
-
 import _root_.headrace.shuffle.{Gathering, RowStamps, StampedIn, StampedOut}
-import org.apache.spark.{SparkEnv, TaskContext}
-import org.apache.spark.internal.config.STREAMING_SHUFFLE_READER_MAX_MEMORY
-import org.apache.spark.network.shuffle.streaming.{DataMessage, StreamingShuffleMessage}
+import org.apache.spark.TaskContext
 import org.apache.spark.scheduler.MapStatus
 import org.apache.spark.shuffle.{BaseShuffleHandle, ShuffleHandle, ShuffleReadMetricsReporter, ShuffleReader, ShuffleWriteMetricsReporter, ShuffleWriter}
-import org.apache.spark.shuffle.streaming.{StreamingShuffleManager, StreamingShuffleReader}
+import org.apache.spark.shuffle.streaming.StreamingShuffleManager
 import org.apache.spark.shuffle.streaming.headrace.Gathered
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.UnsafeRowSerializer
 import org.apache.spark.util.MutablePair
 
 /** Spark's shuffle of real-time queries, whose rows carry with them when their records were created and read, and do not
-  * wait for company when their source has no further one.
+  * wait for company when their task has no further one at hand.
   *
   * Reaches into Spark: `StreamingShuffleManager` is extended, and `UnsafeRowSerializer` tells a shuffle of rows from others.
   * Spark makes what goes with its shuffle for that class alone; the serializer is the same on both sides.
@@ -40,34 +36,15 @@ private[spark] final class StampedShuffle extends StreamingShuffleManager {
       endPartition: Int,
       context: TaskContext,
       metrics: ShuffleReadMetricsReporter): ShuffleReader[K, C] = {
-    val spark =
-      super.getReader[K, C](handle, startMapIndex, endMapIndex, startPartition, endPartition, context, metrics)
-    if (isStamped(handle)) () => new StampedRows(spark.read(), new StampedIn(context, Inbox.fullness(spark))) else spark
+    val inbox = new Inbox(Gathering.sending(context))
+    val prompt = new PromptReader[K, C](handle, context, inbox)
+    if (isStamped(handle)) () => new StampedRows(prompt.read(), new StampedIn(context, () => inbox.fullness)) else prompt
   }
 
   private def isStamped(handle: ShuffleHandle): Boolean = handle match {
     case base: BaseShuffleHandle[_, _, _] =>
       RowStamps.areOn && base.dependency.serializer.isInstanceOf[UnsafeRowSerializer]
     case _ => false
-  }
-}
-
-/** The rows that have come to a task and wait for it.
-  *
-  * Reaches into Spark: `StreamingShuffleReader.messageQueue` holds them. When they take more than the task's share of
-  * `spark.shuffle.streaming.readerMaxMemory`, Spark lets no more come, and the stage before waits.
-  */
-private object Inbox {
-  def fullness(reader: ShuffleReader[_, _]): () => Double = reader match {
-    case streaming: StreamingShuffleReader[_, _] =>
-      val most = SparkEnv.get.conf.get(STREAMING_SHUFFLE_READER_MAX_MEMORY).toDouble
-      () => math.min(1.0, streaming.messageQueue.asScala.map(bytes).sum / most)
-    case _ => () => 0.0
-  }
-
-  private def bytes(message: StreamingShuffleMessage): Double = message match {
-    case rows: DataMessage => rows.dataSize.toDouble
-    case _ => 0.0
   }
 }
 

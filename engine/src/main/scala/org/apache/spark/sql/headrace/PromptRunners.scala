@@ -54,8 +54,9 @@ private[sql] object PromptRunners {
     environment
   }
 
-  /** Starts a runner: what it gives are answers, batch by batch. Spark may have closed a worker that it keeps for later: it interrupts the thread that sends, when
-    * that one has sent everything and is about to end. Such a worker is gone from the pool once it was taken.
+  /** Starts a runner: what it gives are answers, batch by batch. Spark may have closed a worker that it keeps for later: it
+    * interrupts the thread that sends, when that one has sent everything and is about to end. Such a worker is gone from
+    * the pool once it was taken.
     */
   @tailrec def started[T](compute: () => Iterator[T], retries: Int = MostRetries): Iterator[T] =
     Try(compute()) match {
