@@ -5,9 +5,9 @@ import java.util.concurrent.ConcurrentHashMap
 
 /** Asks running readers to end their epoch early: a partition appeared, a topic vanished, a send failed.
   *
-  * Spark gives a reader no such channel. The request names a run of a query and the newest epoch it is
-  * meant for, so a request that arrives late can end neither the epoch after it nor the next run. Each JVM holds one board; [[HeadracePlugin]] copies the driver's
-  * board to the executors.
+  * Spark gives a reader no such channel. The request names a run of a query and the newest epoch it is meant for, so a
+  * request that arrives late can end neither the epoch after it nor the next run. Each JVM holds one board;
+  * [[HeadracePlugin]] copies the driver's board to the executors.
   */
 private[headrace] object EpochSignal {
   private val requested = new ConcurrentHashMap[String, java.lang.Long]()

@@ -141,8 +141,7 @@ private[headrace] final class KafkaStream private[kafka] (options: SourceOptions
     recorder.announce(message)
   }
 
-  override def mergeOffsets(ends: Array[PartitionOffset]): Offset =
-{
+  override def mergeOffsets(ends: Array[PartitionOffset]): Offset = {
     val told = ends.toSeq.collect { case end: TaskEnd => end }
     latency.take(told.flatMap(_.latency))
     KafkaOffset(epochs.merge(told))
