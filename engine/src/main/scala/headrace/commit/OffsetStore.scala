@@ -53,11 +53,11 @@ private[commit] final class OffsetStore(plan: ProgressPlan, settings: Map[String
   /** The producer of the task that ended where this one begins, ready for a transaction. */
   def inheritance: Option[Producer] = inherited.map(_.producer)
 
-  /** Leaves a producer without a transaction to the next epoch. Not one that was idle for long: the brokers forget it after
-    * a week, by default.
+  /** Leaves a producer without a transaction to the next epoch, if there will be one. Not one that was idle for long: the
+    * brokers forget it after a week, by default.
     */
   def bequeath(producer: Producer, offsets: Map[TopicPartition, Long]): Unit =
-    if (System.nanoTime() - usedNanos > LongestIdleNanos) close(producer, Duration.ZERO)
+    if (task.isInterrupted() || System.nanoTime() - usedNanos > LongestIdleNanos) close(producer, Duration.ZERO)
     else Relay.pass(Relay.Key(transactionalId, plan.run, plan.epoch), Relay.Baton(producer, offsets, before, usedNanos))
 
   /** A new producer: its transactions are still to be initialised, and that will shut out whoever has the place. A run that
