@@ -93,7 +93,7 @@ def test_the_brokers_are_not_asked_between_epochs(streams: Streams):
 
 @pytest.mark.parametrize("mode", [Mode.MICRO_BATCH, Mode.REAL_TIME], ids=lambda mode: mode.value)
 def test_a_stopped_query_leaves_no_client(streams: Streams, mode: Mode):
-    """When a query has stopped, its consumers and its admin client are closed; its producer waits for the next."""
+    """When a query has stopped, its consumers and its admin client are closed; a plain producer waits for the next."""
     spark = streams.spark
     topic, out = streams.kafka.topic(partitions=4), streams.kafka.topic("out")
     streams.kafka.produce(topic, ["x"] * 20)
@@ -106,5 +106,5 @@ def test_a_stopped_query_leaves_no_client(streams: Streams, mode: Mode):
         # Those of an earlier test may still be closing.
         eventually(lambda: all(client_ids(spark, kind) <= known for kind, known in before.items()), PATIENCE)
     assert named(spark, "headrace-topic-watcher") == watchers
-    # The task of an epoch that ended when the query was stopped may still be closing its own.
+    # Those that wait for a next epoch are closed some seconds after a query was stopped between two.
     eventually(lambda: len(client_ids(spark, "producer")) == 1, PATIENCE)

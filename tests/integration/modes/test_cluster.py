@@ -34,7 +34,8 @@ def test_on_two_executors(outcomes: dict[str, Any], name: str, mode: str) -> Non
     """Each shape gives the same on two executors as on one machine, and both executors take part."""
     shape = outcomes["shapes"][name]
     assert shape[mode] is None
-    assert shape["executors"] == ["0", "1"]
+    # Spark starts another where one could not be started, with a number of its own.
+    assert len(shape["executors"]) == 2
 
 
 @pytest.mark.timeout(SECONDS)

@@ -46,20 +46,17 @@ private[headrace] object Relay {
   /** @param key with the epoch that begins */
   private[commit] def take(key: Key): Option[Baton] = synchronized(waiting.remove(key.copy(epoch = key.epoch - 1)))
 
-  /** Closes what nobody will come for: the run is over. */
-  def closeRun(run: String): Unit = closeIf { case (key, _) => key.run == run }
-
-  /** Closes what nobody has come for in several rounds; called every few seconds. A run may have gone on elsewhere. */
-  def evict(): Unit = closeIf { case (_, baton) =>
+  /** Closes what nobody has come for in several rounds; called every few seconds. */
+  def evict(): Unit = closeIf { baton =>
     baton.rounds += 1
     baton.rounds > MostRounds
   }
 
   def closeAll(): Unit = closeIf(_ => true)
 
-  private def closeIf(condition: ((Key, Baton)) => Boolean): Unit = {
+  private def closeIf(condition: Baton => Boolean): Unit = {
     val gone = synchronized {
-      val found = waiting.filter(condition)
+      val found = waiting.filter { case (_, baton) => condition(baton) }
       waiting --= found.keys
       found.values.toSeq
     }

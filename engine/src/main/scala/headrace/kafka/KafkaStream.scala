@@ -6,7 +6,7 @@ import java.util.{Map => JMap, Optional}
 import scala.jdk.CollectionConverters._
 
 import headrace.EpochSignal
-import headrace.commit.{Delivery, ProgressPlan, Recorder, Relay, Resume}
+import headrace.commit.{Delivery, ProgressPlan, Recorder, Resume}
 import headrace.guard.{RealTimeDefaults, SlotLedger}
 import headrace.observe.{Board, EpochLatency}
 import org.apache.kafka.common.TopicPartition
@@ -176,8 +176,7 @@ private[headrace] final class KafkaStream private[kafka] (options: SourceOptions
       run.foreach(SlotLedger.release)
     }
     run.foreach(EpochSignal.forget)
-    // In local mode the executor's clients live here too; elsewhere they are closed when they have been idle.
-    run.foreach(Relay.closeRun)
+    // In local mode the executor's consumers live here too; elsewhere they are closed when they have been idle.
     ConsumerPool.closeGroup(settings.consumer("group.id"))
     broker.close()
   }
