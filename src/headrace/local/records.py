@@ -19,12 +19,13 @@ from confluent_kafka import (
 )
 from confluent_kafka import KafkaError as ClientError
 
-from headrace.local.topics import Topics, client_settings, request
+from headrace.local.topics import client_settings, partitions_of, request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _TIMEOUT_SECONDS = 30
+_CONNECT_SECONDS = 1
 _POLL_SECONDS = 0.1
 _BATCH = 1000
 
@@ -80,10 +81,13 @@ class Writer:
         }
         self._producer = Producer({**settings, **(client or {})})
         self._failed: ClientError | None = None
+        self._is_connected = False
         self._is_transactional = False
 
     def write(self, topic: str, record: Record) -> None:
         """Hands a record to the client, which sends it in the background."""
+        if not self._is_connected:
+            self._connect(topic)
         while True:
             try:
                 self._producer.produce(
@@ -101,6 +105,13 @@ class Writer:
             else:
                 break
         self._producer.poll(0)
+
+    def _connect(self, topic: str) -> None:
+        """Waits for a connection: without one the client gets no producer id, and asks again half a second later."""
+        # A broker that is not there now may be when the records are flushed; that says so if not.
+        with contextlib.suppress(KafkaException):
+            self._producer.list_topics(topic, timeout=_CONNECT_SECONDS)
+        self._is_connected = True
 
     def flush(self) -> None:
         """Returns once every record handed over so far is durable.
@@ -124,7 +135,7 @@ class Writer:
         with request(self._bootstrap, "run the transaction", "It was aborted: none of its records is visible."):
             if not self._is_transactional:
                 self._producer.init_transactions(_TIMEOUT_SECONDS)
-                self._is_transactional = True
+                self._is_connected = self._is_transactional = True
             self._producer.begin_transaction()
             try:
                 yield
@@ -163,7 +174,6 @@ class Reader:
     ) -> None:
         self._bootstrap = bootstrap
         self._topic = topic
-        self._partitions = Topics(bootstrap, client).partitions(topic)
         self._at_end: set[int] = set()
         settings = {
             **client_settings(bootstrap),
@@ -174,6 +184,10 @@ class Reader:
             "isolation.level": "read_committed" if committed else "read_uncommitted",
         }
         self._consumer = Consumer({**settings, **(client or {})})
+        # Asked by the very client that reads: before it has a connection it looks in vain for where a partition begins,
+        # and again only half a second later.
+        with request(bootstrap, f"describe topic '{topic}'"):
+            self._partitions = partitions_of(self._consumer, topic)
         start = OFFSET_BEGINNING if from_beginning else OFFSET_END
         self._consumer.assign([TopicPartition(topic, partition, start) for partition in self._partitions])
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from concurrent.futures import Future
 
+    from confluent_kafka import Consumer
+
 _TIMEOUT_SECONDS = 10
 _POLL_SECONDS = 0.02
 
@@ -131,10 +133,7 @@ class Topics:
     def partitions(self, name: str) -> list[int]:
         """Lists the numbers of a topic's partitions."""
         with request(self.bootstrap, f"describe topic '{name}'"):
-            topic = self._admin.list_topics(topic=name, timeout=_TIMEOUT_SECONDS).topics[name]
-            if topic.error is not None:
-                raise KafkaException(topic.error)
-            return sorted(topic.partitions)
+            return partitions_of(self._admin, name)
 
     def _has_leaders(self, name: str, partitions: int) -> bool:
         """Says whether that many partitions serve requests: the broker hears of a new one after it was created."""
@@ -149,6 +148,14 @@ class Topics:
     def _offsets(self, name: str, numbers: Sequence[int], spec: OffsetSpec) -> dict[int, int]:
         wanted = {TopicPartition(name, number): spec for number in numbers}
         return {at.partition: _result(future).offset for at, future in self._admin.list_offsets(wanted).items()}
+
+
+def partitions_of(client: AdminClient | Consumer, name: str) -> list[int]:
+    """Lists the numbers of a topic's partitions, as a client of any kind hears of them."""
+    topic = client.list_topics(topic=name, timeout=_TIMEOUT_SECONDS).topics[name]
+    if topic.error is not None:
+        raise KafkaException(topic.error)
+    return sorted(topic.partitions)
 
 
 def client_settings(bootstrap: str) -> dict[str, str | int | float | bool]:
