@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import expect
 
 from headrace.dashboard.client import Client
+from headrace.local.ports import free_ports
 from headrace.observe.ladder import BOUNDS_MS
 from headrace.testing import eventually
 from tests.browser.running import HEADRACE, PATIENCE, Running
@@ -118,7 +119,9 @@ def test_the_terminal_and_prometheus_tell_the_same(running: Running) -> None:
 def test_the_page_finds_a_supervised_application_again_after_its_jvm_was_killed(
     kafka: Kafka, tmp_path_factory: pytest.TempPathFactory, shown: Shown
 ) -> None:
-    application = Running(kafka, tmp_path_factory.mktemp("supervised"), "--supervise")
+    # A port of its own: an application of another test could take the usual one while this one is being restarted.
+    (port,) = free_ports(1)
+    application = Running(kafka, tmp_path_factory.mktemp("supervised"), "--supervise", "--dashboard", f":{port}")
     try:
         copy = application.copy("steady")
         shown.open(application.address)

@@ -52,6 +52,7 @@ def test_a_run_that_was_away_can_do_nothing_when_it_comes_back(copies: Copies) -
     away = copies.start()
     copies.kafka.produce(copies.source, ["a", "b"])
     eventually(lambda: copies.recorded() == 2, PATIENCE * 2)
+    eventually(lambda: copies.committed(0), PATIENCE * 2)
     os.killpg(away.pid, signal.SIGSTOP)
     copies.start("seldom")
     copies.kafka.produce(copies.source, ["c", "d", "e"])
@@ -86,6 +87,8 @@ def test_a_run_that_stood_still_between_epochs_does_not_shut_out_its_successor(
     successor = copies.start(*words)
     copies.kafka.produce(copies.source, ["a", "b"])
     copies.await_all(["a", "b"], committed=True)
+    # Before that, the other would write Spark's log of this epoch in its place.
+    eventually(lambda: copies.committed(0), PATIENCE * 2)
     os.killpg(away.pid, signal.SIGCONT)
     eventually(lambda: away.poll() is not None, PATIENCE * 2)
     copies.kafka.produce(copies.source, ["c"])
@@ -105,6 +108,7 @@ def test_a_run_that_stood_still_in_a_transaction_does_not_shut_out_its_successor
             eventually(lambda: copies.recorded() == 1, PATIENCE * 2)
             kafka.produce(copies.source, ["b"])
             copies.await_all(["a", "b"])
+            eventually(lambda: copies.committed(0), PATIENCE * 2)
             # The answer to what it has asked, if it has, comes while it is away.
             os.kill(int(broker.pid or 0), signal.SIGSTOP)
             os.killpg(away.pid, signal.SIGSTOP)

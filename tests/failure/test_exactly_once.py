@@ -65,11 +65,12 @@ def test_a_run_that_was_away_can_write_nothing_when_it_comes_back(tried_again: C
     copies.kafka.produce(copies.source, ["a", "b"])
     copies.await_all(["a", "b"], committed=True)
     # While it writes this, another run would take the file away from it, and that would end it before it is fenced.
-    eventually(lambda: copies.committed(0), PATIENCE)
+    eventually(lambda: copies.committed(0), PATIENCE * 2)
     os.killpg(away.pid, signal.SIGSTOP)
     copies.start(ONCE)
     copies.kafka.produce(copies.source, ["c", "d"])
     copies.await_all(["c", "d"], committed=True)
+    eventually(lambda: copies.committed(1), PATIENCE * 2)
     os.killpg(away.pid, signal.SIGCONT)
     copies.kafka.produce(copies.source, ["e"])
     eventually(lambda: away.poll() is not None, PATIENCE * 2)
