@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import DataStreamWriter
 
 _JVM_EXIT_SECONDS = 30
-_LAST_EPOCH = 2**63 - 1
 
 
 def is_running() -> bool:
@@ -80,8 +79,13 @@ def rehearse(writer: DataStreamWriter, table: str | None = None) -> Any:  # noqa
 
 
 def stop_reading(run: str) -> None:
-    """Ends the epoch of a run of a real-time query, and all that follow, before they read a record."""
-    _jvm_class("headrace.EpochSignal").end(run, _LAST_EPOCH)
+    """Lets a run of a query read no further record; one in real-time mode ends its epoch and then rests."""
+    _jvm_class("headrace.EpochSignal").drain(run)
+
+
+def is_resting(run: str) -> bool:
+    """Says whether a run of a real-time query that was told to stop reading has committed all that it had read."""
+    return bool(_jvm_class("headrace.EpochSignal").isResting(run))
 
 
 def active_queries() -> list[StreamingQuery]:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
 LOOK_EVERY_S = 0.05
-EMPTY_EPOCHS = 2
-"""So many must be over: with the first, the one before it is committed; Spark may write its logs in the background."""
 
 
 def drain(query: StreamingQuery, timeout: dt.timedelta = dt.timedelta(seconds=60)) -> None:
@@ -40,16 +38,13 @@ def drain(query: StreamingQuery, timeout: dt.timedelta = dt.timedelta(seconds=60
         >>> headrace.drain(query)  # doctest: +SKIP
     """
     deadline = time.monotonic() + timeout.total_seconds()
-    began = dt.datetime.now(dt.UTC)
-    gateway.stop_reading(str(query.runId))
-    empty: set[int] = set()
-    while query.isActive and len(empty) < EMPTY_EPOCHS and not _is_between_batches(query):
+    run = str(query.runId)
+    gateway.stop_reading(run)
+    while query.isActive and not gateway.is_resting(run) and not _is_between_batches(query):
         if time.monotonic() > deadline:
             raise DrainTimeoutError(query=query.name or query.id, seconds=int(timeout.total_seconds()))
-        progress = query.lastProgress
-        if progress is not None and dt.datetime.fromisoformat(progress.timestamp) >= began:
-            empty.add(progress.batchId)
         time.sleep(LOOK_EVERY_S)
+    # What Spark still writes of its logs in the background, it finishes.
     query.stop()
     # Raises what it failed with.
     query.awaitTermination()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import DataFrame
+    from pyspark.sql.streaming import StreamingQuery
 
     from tests.integration.streams import Bench
 
@@ -37,21 +39,45 @@ def counts(records: DataFrame) -> DataFrame:
 
 
 @pytest.mark.usefixtures("few_partitions")
-@pytest.mark.parametrize("build", [copies, copies_through_python, copies_of_batches, counts])
-def test_the_next_start_repeats_nothing(bench: Bench, build: Callable[[DataFrame], DataFrame]) -> None:
+@pytest.mark.parametrize(
+    ("build", "delivery"),
+    [
+        (copies, "at-least-once"),
+        (copies, "exactly-once"),
+        (copies_through_python, "at-least-once"),
+        (copies_through_python, "exactly-once"),
+        (copies_of_batches, "at-least-once"),
+        (counts, "at-least-once"),
+    ],
+)
+def test_the_next_start_repeats_nothing(bench: Bench, build: Callable[[DataFrame], DataFrame], delivery: str) -> None:
     """The count of the only key numbers its records: every number must come once, in order, in both cases."""
     source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out", partitions=1)
+
+    def start() -> StreamingQuery:
+        return start_real_time(bench.write(build(bench.read(source)), sink).option("delivery", delivery))
+
     with Load(bench.kafka, source) as load:
         for more in (50, 100):
-            query = start_real_time(bench.write(build(bench.read(source)), sink))
-            already = len(bench.kafka.read(sink))
-            bench.kafka.read_until(sink, already + more, timeout=PATIENCE)
+            query = start()
+            already = len(bench.kafka.read(sink, committed=True))
+            bench.kafka.read_until(sink, already + more, committed=True, timeout=PATIENCE)
             headrace.drain(query)
             assert not query.isActive
-    query = start_real_time(bench.write(build(bench.read(source)), sink))
-    bench.kafka.read_until(sink, load.sent, timeout=PATIENCE)
+    query = start()
+    bench.kafka.read_until(sink, load.sent, committed=True, timeout=PATIENCE)
     headrace.drain(query)
-    assert bench.kafka.values(sink) == load.values
+    assert bench.kafka.values(sink, committed=True) == load.values
+
+
+def test_no_epoch_ends_behind_the_last(bench: Bench) -> None:
+    """Spark takes it for a failure if a query is stopped while it waits to write the log of an epoch."""
+    source, sink = bench.kafka.topic("in", partitions=1), bench.kafka.topic("out", partitions=1)
+    query = start_real_time(bench.write(copies(bench.read(source)), sink))
+    bench.kafka.produce(source, ["a"])
+    bench.kafka.read_until(sink, 1, timeout=PATIENCE)
+    headrace.drain(query)
+    assert [path.name for path in Path(bench.checkpoint, "commits").iterdir() if path.name.isdigit()] == ["0"]
 
 
 def test_a_busy_micro_batch_query_ends_with_its_batch(bench: Bench) -> None:

@@ -40,13 +40,14 @@ private[kafka] final class EpochPlanner(options: SourceOptions, broker: Broker, 
 
   private def plan(start: Map[TopicPartition, Long], run: String, epoch: Long): Seq[InputPartition] = {
     running = Some(run -> epoch)
+    val rests = EpochSignal.plan(run, epoch)
     planned = current(start)
     val sorted = planned.keys.toSeq.sortBy(tp => (tp.topic, tp.partition))
     val tasks = SourceLoad.tasks(sorted.size, options.maxPartitions)
     (0 until tasks).map { task =>
       val mine = sorted.indices.filter(_ % tasks == task).map(sorted).toSet
       val own = if (mine.size > 1) shared else settings
-      GroupPartition(planned.filter { case (tp, _) => mine(tp) }, run, epoch, places.get(mine), own)
+      GroupPartition(planned.filter { case (tp, _) => mine(tp) }, run, epoch, rests, places.get(mine), own)
     }
   }
 

@@ -72,7 +72,7 @@ private[headrace] final class KafkaStream private[kafka] (options: SourceOptions
 
   private def isDrained: Boolean = {
     run = EpochPlanner.currentRun()
-    run.exists(EpochSignal.hasEnded)
+    run.exists(EpochSignal.isDrained)
   }
 
   override def reportLatestOffset(): Offset = {

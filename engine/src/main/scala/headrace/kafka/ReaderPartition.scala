@@ -28,11 +28,15 @@ private[kafka] final case class RangePartition(
     isStatic: Boolean)
     extends InputPartition
 
-/** Partitions that one task reads for a whole epoch: real-time mode. */
+/** Partitions that one task reads for a whole epoch: real-time mode.
+  *
+  * @param rests whether it reads nothing in this epoch ([[headrace.EpochSignal]])
+  */
 private[kafka] final case class GroupPartition(
     starts: Map[TopicPartition, Long],
     run: String,
     epoch: Long,
+    rests: Boolean,
     place: Option[String],
     settings: ReaderSettings)
     extends InputPartition {

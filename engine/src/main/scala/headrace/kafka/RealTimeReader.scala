@@ -28,9 +28,9 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
   private val trail = scope.source
   private val settings = group.settings.consumer
   private val toRow = RecordRow.create(group.settings.includeHeaders)
-  // No partitions: the topics are gone, or none matches yet. The task only waits for the epoch's end.
+  // No partitions: the topics are gone, or none matches yet. The task only waits for the epoch's end, as one that rests.
   private val consumer =
-    if (group.partitions.isEmpty) None else Some(ConsumerPool.acquire(settings, group.partitions))
+    if (group.rests || group.partitions.isEmpty) None else Some(ConsumerPool.acquire(settings, group.partitions))
   private val cursors = consumer.fold(Array.empty[PartitionCursor])(_.cursors)
   private var turn = 0
   private var row: InternalRow = _
