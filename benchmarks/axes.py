@@ -15,23 +15,29 @@ if TYPE_CHECKING:
 
     from harness.round import Round
 
-_SPARK = ("hop", "headrace", "stock", "micro-batch", "flink")
-_PYTHON = ("hop", "headrace", "pyflink-tuned", "quix")
+_SPARK = ("headrace", "stock", "micro-batch", "flink")
+_PYTHON = ("headrace", "pyflink-tuned", "quix")
 # More engines at once would cost the measured one too much of two cores, idle as they are. Headrace is in each group.
 # Those of the swept workloads are measured under the base case too.
 BASE_GROUPS: dict[str, tuple[tuple[str, ...], ...]] = {
-    "stateless": (("headrace", "continuous", "quix"),),
-    "join": (_SPARK,),
+    "stateless": (("script", "script-java", "headrace", "continuous", "quix"),),
+    "join": (("hop", *_SPARK),),
     "count": (("headrace", "quix"),),
-    "window": (_SPARK,),
-    "dedup": (_SPARK,),
-    "shuffles": (_SPARK,),
-    "udf": (("headrace", "stock", "micro-batch", "pyflink", "pyflink-thread"),),
+    "window": (("hop", *_SPARK),),
+    "dedup": (("hop", *_SPARK),),
+    "shuffles": (("hop", *_SPARK),),
+    "udf": (("script", "headrace", "stock", "micro-batch", "pyflink", "pyflink-thread"),),
     "pandas": (("hop", "headrace", "micro-batch", "pyflink-tuned"),),
-    "state": (_PYTHON, ("headrace", "micro-batch")),
+    "state": (("hop", *_PYTHON), ("headrace", "micro-batch")),
     "exactly-once": (("hop", "headrace", "stock", "flink", "quix"),),
 }
-SWEPT: dict[str, tuple[str, ...]] = {"stateless": _SPARK, "count": _SPARK, "udf": _PYTHON}
+# The plain hop is the same beside each of them.
+SWEPT: dict[str, tuple[str, ...]] = {"stateless": ("hop", *_SPARK), "count": _SPARK, "udf": _PYTHON}
+# When progress becomes durable is no matter of the function in a query, and micro-batches do it with each batch.
+COMMITTED = ("stateless", "count")
+COMMITTING = ("headrace", "stock", "flink")
+# How many keys there are concerns only a query that keeps something for each.
+KEYED = "count"
 # The base case first: the search for the highest rate and kill -9 begin with it. What may be too much for an engine,
 # and put it out of the round, comes last.
 LOADS = (Load(), Load(rate=100), Load(size=1000), Load(rate=5000), Load(rate=10_000))
@@ -47,12 +53,12 @@ def all_rounds(base: Round) -> Iterator[Round]:
     for workload, groups in BASE_GROUPS.items():
         for number, group in enumerate(groups, 1):
             yield replace(_round(base, workload, group), name=f"{workload}-{number}")
-    for workload, swept in SWEPT.items():
-        yield replace(_round(base, workload, swept), name=f"{workload}-keys", loads=[Load(keys=100_000)])
+    yield replace(_round(base, KEYED, SWEPT[KEYED]), name=f"{KEYED}-keys", loads=[Load(keys=100_000)])
+    for workload in COMMITTED:
         for checkpoint_ms in CHECKPOINTS_MS:
-            without_hop = _round(base, workload, swept[1:])
             name = f"{workload}-every-{checkpoint_ms // 1000}s"
-            yield replace(without_hop, name=name, checkpoint_ms=checkpoint_ms, recovery=True)
+            plain = _round(base, workload, COMMITTING)
+            yield replace(plain, name=name, checkpoint_ms=checkpoint_ms, recovery=True)
     yield replace(_round(base, "stateless", MICRO_BATCHES), name="micro-batches")
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from engines.flink import Bundles, Flink, PyFlink
 from engines.hop import Hop
 from engines.quix import Quix
+from engines.script import Script, ScriptInJava
 from engines.spark import (
     Continuous,
     Headrace,
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 _MAKERS: tuple[Callable[[], Engine], ...] = (
     Hop,
+    Script,
+    ScriptInJava,
     Headrace,
     HeadraceWithoutCommits,
     HeadraceUnobserved,
