@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from harness import machine
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAME = "result.json"
+# Stands for a window until the rest is indented; nothing that an engine says of itself begins so.
+MARK = "@window "
 
 
 class Result:
@@ -41,5 +44,17 @@ class Result:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / name
         whole = {**self._head, "cells": self._cells, "rankings": rankings(pooled(self._cells))}
-        path.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+        path.write_text(paged(whole), encoding="utf-8")
         return path
+
+
+def paged(whole: dict[str, Any]) -> str:
+    """Returns JSON to page through: indented, but each window on a line of its own, for it is thousands of numbers."""
+    windows: list[dict[str, Any]] = []
+    cells = []
+    for cell in whole["cells"]:
+        first = len(windows)
+        windows += cell["windows"]
+        cells.append({**cell, "windows": [f"{MARK}{number}" for number in range(first, len(windows))]})
+    text = json.dumps({**whole, "cells": cells}, indent=1) + "\n"
+    return re.sub(f'"{MARK}([0-9]+)"', lambda found: json.dumps(windows[int(found[1])]), text)

@@ -17,6 +17,7 @@ from harness.contestant import MOST_FOREIGN_CPU, MOST_LATENESS_P99_MS
 from harness.histogram import Histogram
 from harness.page import as_page
 from harness.ranking import FEWEST_WINDOWS, SURE_RATIO
+from harness.results import paged
 from harness.sustained import BOUND_MS
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "benchmarks.md"
+TABLES = ROOT / "docs" / "reference" / "measurements.md"
 
 
 def text(of: Findings) -> str:
@@ -193,10 +195,20 @@ class TestFigures:
         assert curves.apart([0.9, 0.1, 0.5], [0.1, 0.2, 0.3]) == pytest.approx([0.9, 0.1, 0.5])
 
 
+def test_a_result_file_has_a_line_for_each_window() -> None:
+    lines = paged(result(HEADRACE, FLINK, CANNOT)).splitlines()
+    windows = [json.loads(line.strip().rstrip(",")) for line in lines if '"histogram"' in line]
+    assert windows == HEADRACE["windows"] + FLINK["windows"]
+    assert max(len(line) for line in lines if '"histogram"' not in line) < 120
+    read = json.loads("\n".join(lines))
+    assert read == json.loads(json.dumps(result(HEADRACE, FLINK, CANNOT)))
+
+
 class TestDocumentation:
-    def test_the_tables_on_the_page_are_those_of_the_result_file(self) -> None:
-        page = PAGE.read_text(encoding="utf-8")
-        assert table.renewed(page, ROOT) == page, "run `python benchmarks/report.py --docs docs/benchmarks.md`"
+    def test_the_tables_on_the_page_are_those_of_the_result_files(self) -> None:
+        page = TABLES.read_text(encoding="utf-8")
+        assert "<!-- results: " in page
+        assert table.renewed(page, ROOT) == page, f"run `python benchmarks/report.py --docs {TABLES.relative_to(ROOT)}`"
 
     def test_the_page_says_of_every_engine_how_it_is_set_up(self) -> None:
         rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
