@@ -115,24 +115,17 @@ private[commit] final class OffsetStore(plan: ProgressPlan, settings: Map[String
     */
   def failure(cause: Throwable)(otherwise: String => HeadraceException): HeadraceException =
     if (!isFenced(cause)) otherwise(cause.getMessage)
-    else knownSuccessor.map(takenOver(_, cause)).getOrElse(otherwise(
+    else knownSuccessor.map(Successor.takenOver(_, cause)).getOrElse(otherwise(
       "the brokers have ended the transaction: they heard nothing of this task for too long, or another run has started and " +
         "recorded nothing yet"))
 
   /** Refuses to go on beside another run. */
-  def checkSuccessor(): Unit = persistently(false)(successor()).foreach(stamp => throw takenOver(stamp, null))
+  def checkSuccessor(): Unit = persistently(false)(successor()).foreach(stamp => throw Successor.takenOver(stamp))
 
   /** Whether another run is known to have taken over; brokers that are away cannot tell. */
   def hasSuccessor: Boolean = knownSuccessor.isDefined
 
   private def knownSuccessor: Option[Stamp] = Try(successor()).toOption.flatten
-
-  private def takenOver(stamp: Stamp, cause: Throwable) = new HeadraceException(
-    "CHECKPOINT_TAKEN_OVER",
-    s"Run ${stamp.run} on ${stamp.host} has taken over the checkpoint of this query, so this run is over. Nothing is lost: the " +
-      "other goes on behind what was recorded. Stop one of the two, or give each a checkpoint of its own.",
-    Map("run" -> stamp.run, "host" -> stamp.host),
-    cause)
 
   /** Whether the brokers know of a later producer: of another run, or only because they gave up a transaction of ours. */
   def isFenced(cause: Throwable): Boolean = Iterator.iterate(cause)(_.getCause).takeWhile(_ != null).exists {
@@ -141,11 +134,7 @@ private[commit] final class OffsetStore(plan: ProgressPlan, settings: Map[String
     case _ => false
   }
 
-  /** Another run that has recorded something since this one, or this task, began. */
-  private def successor(): Option[Stamp] = read(stable = false).iterator
-    .filterNot { case (partition, recorded) => before.get(partition).contains(recorded) }
-    .flatMap { case (_, recorded) => Stamp.of(recorded) }
-    .find(stamp => stamp.run != plan.run && !plan.earlierRuns.exists(_(stamp.run)))
+  private def successor(): Option[Stamp] = Successor.among(read(stable = false), before, plan)
 
   /** Waits for brokers that are away. After a timeout, a producer wants the same call again and no other. */
   @tailrec def persistently[T](over: => Boolean)(call: => T): T =

@@ -59,6 +59,13 @@ private[headrace] final class Recorder(checkpoint: String) {
   def earlierRuns: Option[Set[String]] =
     if (unknown) None else before.map(_.values.flatMap(Stamp.of).map(_.run).toSet)
 
+  /** Refuses to end an epoch beside another run that has taken over; brokers that do not answer cannot tell. */
+  def checkSuccessor(admin: Admin, plan: ProgressPlan): Unit = for {
+    before <- before if !unknown
+    recorded <- Try(Resume.recorded(admin, plan.group, stable = false)).toOption
+    stamp <- Successor.among(recorded, before, plan)
+  } throw Successor.takenOver(stamp)
+
   private def fence(admin: Admin, note: ProgressNote): Unit =
     if (note.tasks > 0)
       admin.fenceProducers(note.transactionalIds.asJava, new FenceProducersOptions().timeoutMs(AskMs)).all().get(): Unit

@@ -37,7 +37,8 @@ private[headrace] final class KafkaStream private[kafka] (options: SourceOptions
   // Spark gives each source a folder of its own, two levels below the query's; the last of that name: folders above it
   // may be called so too.
   private val recorder = new Recorder(checkpoint.substring(0, checkpoint.lastIndexOf("/sources/")))
-  private var recording = false
+  // While progress is recorded.
+  private var recording = Option.empty[ProgressPlan]
   // Of this run, in which progress is recorded.
   private var firstEpoch = Option.empty[Long]
   private val latency = new EpochLatency
@@ -110,7 +111,7 @@ private[headrace] final class KafkaStream private[kafka] (options: SourceOptions
     val found =
       if (divided.distinct.size < divided.size) Left("a partition is divided among tasks (minPartitions, maxRecordsPerPartition)")
       else broker.ask(recorder.noteFor(partitions.size, _, sink.producer, sink.delivery))
-    recording = found.isRight
+    recording = None
     found match {
       case Left(reason) if sink.isExactlyOnce => throw Delivery.refusal(reason)
       case Left(reason) => recorder.announce(s"Progress is committed at the end of each epoch: $reason.")
@@ -121,9 +122,10 @@ private[headrace] final class KafkaStream private[kafka] (options: SourceOptions
           s"${if (sink.isExactlyOnce) "Progress and results are" else "Progress is"} committed every $intervalMs ms, while " +
             "records flow.")
         if (isRealTime) Board.commitsEvery(run, intervalMs)
-        sink.recordProgress(
-          ProgressPlan(
-            note.id, run, epoch, intervalMs, topicIds(isRealTime), sink.delivery, isRealTime, recorder.earlierRuns))
+        val plan = ProgressPlan(
+          note.id, run, epoch, intervalMs, topicIds(isRealTime), sink.delivery, isRealTime, recorder.earlierRuns)
+        recording = Some(plan)
+        sink.recordProgress(plan)
     }
   }
 
@@ -131,17 +133,19 @@ private[headrace] final class KafkaStream private[kafka] (options: SourceOptions
 
   private def namedIds() = broker.topics(lenient = true).map { case (name, topic) => name -> topic.id.toString }
 
-  def recordsProgress: Boolean = recording
+  def recordsProgress: Boolean = recording.isDefined
 
   /** Whether the epoch that is being planned is the first one of its run. */
   def isInFirstEpoch: Boolean = firstEpoch.contains(EpochPlanner.currentEpoch()._2)
 
   def announce(message: String): Unit = {
-    recording = false
+    recording = None
     recorder.announce(message)
   }
 
   override def mergeOffsets(ends: Array[PartitionOffset]): Offset = {
+    // What a run that stood still writes into Spark's log now would be in the way of its successor, and end it.
+    recording.foreach(plan => broker.ask(recorder.checkSuccessor(_, plan)))
     val told = ends.toSeq.collect { case end: TaskEnd => end }
     latency.take(told.flatMap(_.latency))
     KafkaOffset(epochs.merge(told))
