@@ -223,6 +223,15 @@ SETTINGS = (
     ),
     # Latency.
     Setting(
+        key="spark.python.unix.domain.socket.enabled",
+        value="true",
+        kind=Kind.PREFERENCE,
+        reason=(
+            "over TCP a message to or from a Python worker that follows another at once waits up to 40 ms, until that "
+            "one is acknowledged: at each end and start of an epoch, and under load; a local socket waits for nothing"
+        ),
+    ),
+    Setting(
         key="spark.shuffle.manager.incremental",
         value="org.apache.spark.headrace.StampedShuffle",
         kind=Kind.PREFERENCE,

@@ -8,7 +8,8 @@ engine sends an empty batch when nothing comes.
 
 Reaches into PySpark: the function that ``pyspark.worker.read_udfs`` gives for a processor holds, among others, ``udf``
 (calls the processor for one step), ``return_type`` and the client for state. Its times come from
-``StatefulProcessorApiClient.get_timestamps``, its mode of time is ``TransformWithStateInPandasUdfUtils._time_mode``.
+``StatefulProcessorApiClient.get_timestamps``; ``TransformWithStateInPandasUdfUtils`` has its mode of time
+(``_time_mode``) and the user's processor (``_stateful_processor``), which it opens when it runs the first step.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 from pyspark.sql.streaming.stateful_processor_api_client import (
     StatefulProcessorApiClient as Client,
 )
@@ -76,6 +78,8 @@ def by_batch(
     VALUES.begin(desk, processor.client.key_schema)
 
     def call(partition: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        processor.open()
+        VALUES.announce()
         looked = time.monotonic()
         nothing: list[pa.RecordBatch] = []
         for batch in batches:
@@ -116,7 +120,26 @@ def without_values(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[bytes | 
     return batch.select(range(last)), batch.column(last).to_pylist()
 
 
-class RowProcessor:
+class Processor:
+    """What both forms have in common.
+
+    Args:
+        parts: What Spark's function of a whole input holds.
+    """
+
+    def __init__(self, parts: Mapping[str, Any]) -> None:
+        self.client: Client = parts["stateful_processor_api_client"]
+        self._udf = parts["udf"]
+        self._steps = steps_of(self._udf)
+        self.has_timers = self._steps._time_mode.lower() == "processingtime"  # noqa: SLF001 nobody else tells
+
+    def open(self) -> None:
+        """Opens the user's processor before the first row comes, not with it: that row then brings its values along."""
+        self._steps._stateful_processor.init(StatefulProcessorHandle(self.client))  # noqa: SLF001 as Spark does it
+        self.client.set_handle_state(HandleState.INITIALIZED)
+
+
+class RowProcessor(Processor):
     """A processor of rows. Spark makes an Arrow batch of each key's answers; here a batch of rows gives one.
 
     Args:
@@ -125,13 +148,11 @@ class RowProcessor:
     """
 
     def __init__(self, _function: Callable[..., Any], parts: Mapping[str, Any]) -> None:
-        self._udf = parts["udf"]
-        self.client: Client = parts["stateful_processor_api_client"]
+        super().__init__(parts)
         self._keys: list[int] = parts["key_offsets"]
         self._kind: pa.StructType = to_arrow_type(parts["return_type"], timezone="UTC", prefers_large_types=False)
         self._is_flat = not any(pa.types.is_nested(field.type) for field in self._kind)
         self._names = [field.name for field in self._kind]
-        self.has_timers = times_of(self._udf) == "processingtime"
 
     def rows(self, _partition: int, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
         """Calls the processor once for each key of a batch, as long as rows of a key stand together.
@@ -162,7 +183,7 @@ class RowProcessor:
         return tuple(fields.get(name) for name in self._names)
 
 
-class PandasProcessor:
+class PandasProcessor(Processor):
     """A processor of pandas frames: Spark's own function, called for one batch at a time without its last steps.
 
     Args:
@@ -171,10 +192,8 @@ class PandasProcessor:
     """
 
     def __init__(self, function: Callable[..., Any], parts: Mapping[str, Any]) -> None:
+        super().__init__(parts)
         self._function = function
-        self.client: Client = parts["stateful_processor_api_client"]
-        self._udf = parts["udf"]
-        self.has_timers = times_of(self._udf) == "processingtime"
         self._runs: Step | None = None
         at = function.__code__.co_freevars.index("udf")
         assert function.__closure__ is not None
@@ -196,12 +215,11 @@ class PandasProcessor:
         return list(self._function(partition, iter(batches)))
 
 
-def times_of(udf: Callable[..., Any]) -> str:
-    """Finds the mode of time of the processor behind Spark's function."""
+def steps_of(udf: Callable[..., Any]) -> Any:  # noqa: ANN401 Spark's own types
+    """Finds what runs the steps of a processor behind Spark's function."""
     while not hasattr(udf, "__self__"):
         udf = udf.__wrapped__ if hasattr(udf, "__wrapped__") else inner(udf)
-    mode: str = udf.__self__._time_mode  # noqa: SLF001 nobody else tells
-    return mode.lower()
+    return udf.__self__
 
 
 def inner(udf: Callable[..., Any]) -> Callable[..., Any]:

@@ -132,6 +132,11 @@ class Values:
             self._states.add(name)
             self._new.append((name, schema.json()))
 
+    def announce(self) -> None:
+        """Tells the JVM which states there are, so that the very first rows bring their values along."""
+        if self._new:
+            self._connected().post(self._message([]))
+
     def of_key(self, key: Key) -> None:
         """Says whose values come next."""
         self._key = tuple(key) if self._path is not None and is_plain(self._key_schema, key) else None

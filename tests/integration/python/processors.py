@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import decimal
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -234,6 +235,23 @@ class FramedAccount(StatefulProcessor):
             totals = before + frame["text"].str.len().cumsum()
             self.total.update((int(totals.iloc[-1]),))
             yield pd.DataFrame({"key": key[0], "value": totals.astype(str)})
+
+    def close(self) -> None:
+        pass
+
+
+class Foresighted(StatefulProcessor):
+    """Says of each key whether its value was there before anybody asked for it."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self.count: Any = handle.getValueState("count", "count long")
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ANN401, ARG002, N802, N803
+        # Ours, which is in workers only.
+        values: Any = sys.modules["headrace_worker.values"]
+        is_there = ("count", tuple(key)) in values.VALUES._known
+        self.count.update((sum(1 for _ in rows),))
+        yield Row(key=key[0], value=str(is_there))
 
     def close(self) -> None:
         pass

@@ -82,3 +82,13 @@ def test_settings_of_workers_keep_their_meaning(kafka: Kafka, tmp_path: Path) ->
     assert "[PYTHON_FUNCTION_FAILED] Python function greedy failed on record" in outcome["error"]
     assert outcome["record"] in outcome["error"]
     assert "MemoryError" in outcome["error"]
+
+
+@pytest.mark.parametrize(("is_local", "socket"), [("true", "local"), ("false", "TCP")])
+def test_workers_are_reached_over_a_local_socket(kafka: Kafka, tmp_path: Path, is_local: str, socket: str) -> None:
+    """Unless the user wants TCP; also where the folder for temporary files has too long a name for one, as on YARN."""
+    temporary = tmp_path / ("long" * 20)
+    temporary.mkdir()
+    places = (str(tmp_path / "checkpoint"), str(temporary))
+    outcome = run_program("python.socket_application", kafka.bootstrap, *places, is_local, seconds=SECONDS - 10)
+    assert outcome == {"socket": socket, "answer": "1 one 1"}

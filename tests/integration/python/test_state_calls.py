@@ -14,7 +14,7 @@ from headrace.engine.java import find_java
 from headrace.local import Record
 from headrace.testing import eventually
 from tests.integration.probes import jvm_class
-from tests.integration.python.processors import OUTPUT, Untimely, Walker
+from tests.integration.python.processors import OUTPUT, Foresighted, Untimely, Walker
 from tests.integration.python.test_processors import grouped, some
 from tests.integration.streams import PATIENCE, run_micro_batches, start_real_time
 
@@ -52,6 +52,19 @@ def test_the_jvm_forgets_iterators_before_the_epoch_ends(bench: Bench) -> None:
     (answer,) = bench.kafka.read_until(sink, 1, timeout=PATIENCE)
     assert answer.value == str(Walker.WALKS).encode()
     assert 0 < instances_of(ITERATOR, bench.spark) < Walker.WALKS / 2
+    query.stop()
+
+
+@pytest.mark.usefixtures("few_partitions")
+def test_values_come_before_they_are_asked_for(bench: Bench) -> None:
+    """From the first row of an epoch on: each question would cost as much as the row."""
+    source, sink = bench.kafka.topic("in"), bench.kafka.topic("out")
+    rows = grouped(bench.read(source)).groupBy("key").transformWithState(Foresighted(), OUTPUT, "update", "none")
+    keys = 50
+    bench.kafka.produce(source, [Record(key=f"key {number}".encode(), value=b"one") for number in range(keys)])
+    query = start_real_time(bench.write(rows, sink))
+    answers = bench.kafka.read_until(sink, keys, timeout=PATIENCE)
+    assert {answer.value for answer in answers} == {b"True"}
     query.stop()
 
 

@@ -11,6 +11,7 @@ import headrace.commit.Relay
 import headrace.guard.SlotLedger
 import headrace.kafka.{ConsumerPool, ProducerPool}
 import headrace.observe.{Board, Clock, ExecutorNews, Meters, QueryWatch}
+import headrace.python.WorkerSockets
 import org.apache.logging.log4j.Level
 import org.apache.logging.log4j.core.config.Configurator
 import org.apache.spark.SparkContext
@@ -45,6 +46,7 @@ private[headrace] final class HeadraceDriver extends DriverPlugin {
     // what may run is checked, and said, by our guard.
     Configurator.setLevel("org.apache.spark.sql.execution.streaming.runtime.RealTimeModeAllowlist", Level.ERROR)
     SharedFiles.settle(plugin.conf())
+    WorkerSockets.settle(plugin.conf())
     SlotLedger.clear()
     Board.begin(context)
     context.addSparkListener(new QueryWatch)
@@ -70,6 +72,7 @@ private[headrace] final class HeadraceExecutor extends ExecutorPlugin {
 
   override def init(context: PluginContext, extra: JMap[String, String]): Unit = {
     SharedFiles.settle(context.conf())
+    WorkerSockets.settle(context.conf())
     EpochSignal.begin()
     ConsumerPool.configure(context.conf)
     ProducerPool.configure(context.conf)

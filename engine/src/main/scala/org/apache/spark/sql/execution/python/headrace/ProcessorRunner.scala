@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.apache.spark.sql.execution.python.headrace
 
+import java.net.{StandardProtocolFamily, UnixDomainSocketAddress}
+import java.nio.channels.ServerSocketChannel
+import java.nio.file.Paths
 import java.util
 
 import org.apache.spark.TaskContext
@@ -32,7 +35,7 @@ private[headrace] final case class ProcessorCall(
 /** Spark's runner for a stateful processor, made to send each batch at once and to receive while it sends.
   *
   * Reaches into Spark: `TransformWithStateInPySparkPythonBaseRunner` tells Python where to ask for state, and opens the
-  * socket at which `StateServer` answers; with `BasicPythonArrowInput` rows go to Python in the batches that we choose.
+  * socket at which `StateServer` answers (`initStateServer`, `stateServerSocketPath`); with `BasicPythonArrowInput` rows go to Python in the batches that we choose.
   * Both are private to Spark's package.
   */
 private[headrace] final class ProcessorRunner(
@@ -62,6 +65,15 @@ private[headrace] final class ProcessorRunner(
     }
     StateServer.computeBeside(this, batches, partition, task)
   }
+
+  // Spark's own would note the file of the socket until the JVM ends, of each task of each epoch.
+  override protected def initStateServer(): Unit =
+    if (!isUnixDomainSock) super.initStateServer()
+    else {
+      stateServerSocketPath = Paths.get(values).resolveSibling("state").toString
+      stateServerSocket = ServerSocketChannel.open(StandardProtocolFamily.UNIX)
+      stateServerSocket.bind(UnixDomainSocketAddress.of(stateServerSocketPath), 1): Unit
+    }
 
   override protected def evalConf: Map[String, String] = super.evalConf + ("headrace_values" -> values)
 

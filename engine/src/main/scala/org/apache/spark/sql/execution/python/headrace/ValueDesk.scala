@@ -4,13 +4,14 @@ package org.apache.spark.sql.execution.python.headrace
 import java.io.{BufferedInputStream, BufferedOutputStream, DataInputStream, DataOutputStream, EOFException}
 import java.net.{StandardProtocolFamily, UnixDomainSocketAddress}
 import java.nio.channels.{Channels, ClosedChannelException, ServerSocketChannel}
-import java.nio.file.{Files, Path, Paths}
+import java.nio.file.Files
 import java.util.{ArrayList => JArrayList, List => JList}
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
+import headrace.python.WorkerSockets
 import net.razorvine.pickle.{Pickler, Unpickler}
 import org.apache.spark.TaskContext
 import org.apache.spark.headrace.TaskThread
@@ -40,7 +41,8 @@ private[headrace] final class ValueDesk(
     task: TaskContext) {
   import ValueDesk._
 
-  private val folder = Files.createTempDirectory(shortFolder, "headrace-")
+  private val folder = WorkerSockets.folder.fold(Files.createTempDirectory("headrace-"))(
+    Files.createTempDirectory(_, "headrace-"))
   private val listening = ServerSocketChannel.open(StandardProtocolFamily.UNIX)
 
   /** Where Python finds it. */
@@ -136,13 +138,6 @@ private[headrace] object ValueDesk {
   val Column: StructField = StructField("__headrace_values", BinaryType)
 
   private val MostBrought = 100000
-
-  // The name of a socket has at most 103 bytes (107 on Linux); the folder in it and the file take 35 of them.
-  private val LongestFolder = 68
-
-  /** For temporary files. That of a YARN container has too long a name. */
-  private def shortFolder: Path =
-    Seq(System.getProperty("java.io.tmpdir"), "/tmp").map(Paths.get(_)).find(_.toString.length <= LongestFolder).get
 
   private def tuples(list: Object): Iterator[Array[Object]] =
     list.asInstanceOf[JList[Array[Object]]].asScala.iterator
