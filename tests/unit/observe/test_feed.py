@@ -2,11 +2,15 @@
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
 import pytest
 
 from headrace.observe.feed import FAILURES_OF_A_FAULT, Feed
 from headrace.testing import eventually
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 WAIT_S = 20
 
@@ -25,8 +29,11 @@ class Engine:
         return str(self.asked)
 
 
-def feed_threads() -> int:
-    return sum(thread.name == "headrace-feed" for thread in threading.enumerate())
+@pytest.fixture
+def feed_threads() -> Callable[[], int]:
+    """Counts the threads that are of the test itself: another one of this process may have left some that end soon."""
+    before = set(threading.enumerate())
+    return lambda: sum(thread.name == "headrace-feed" for thread in set(threading.enumerate()) - before)
 
 
 def test_all_readers_get_the_same_and_the_engine_is_asked_once_for_all() -> None:
@@ -49,7 +56,7 @@ def test_all_readers_get_the_same_and_the_engine_is_asked_once_for_all() -> None
     may_answer.release()
 
 
-def test_nobody_is_asked_while_nobody_reads() -> None:
+def test_nobody_is_asked_while_nobody_reads(feed_threads: Callable[[], int]) -> None:
     engine = Engine()
     feed = Feed(engine)
     assert engine.asked == 0
@@ -84,7 +91,7 @@ def test_one_who_wants_to_wait_for_ever_keeps_no_other_from_reading(every_s: flo
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_the_end_of_the_thread_that_asks_is_not_the_end_of_reading() -> None:
+def test_the_end_of_the_thread_that_asks_is_not_the_end_of_reading(feed_threads: Callable[[], int]) -> None:
     engine = Engine()
 
     def end_or_answer() -> str:
