@@ -16,23 +16,35 @@ import org.slf4j.LoggerFactory
 object WorkerSockets {
   private val log = LoggerFactory.getLogger("headrace.python.WorkerSockets")
   private val Enabled = "spark.python.unix.domain.socket.enabled"
-  private val Folder = "spark.python.unix.domain.socket.dir"
+  private val Named = "spark.python.unix.domain.socket.dir"
   // Spark refuses longer ones, but looks only at those that are set.
   private val LongestFolder = 61
 
-  /** A folder for them, if there is one. */
-  lazy val folder: Option[Path] = Seq(System.getProperty("java.io.tmpdir"), "/tmp").map(Paths.get(_))
-    .find(path => path.toString.length <= LongestFolder && Files.isWritable(path))
+  // Spark's own choice, and one that is there nearly everywhere.
+  private val ownChoice = Paths.get(System.getProperty("java.io.tmpdir"))
+  private val candidates = Seq(ownChoice, Paths.get("/tmp"))
 
-  /** Names the folder to Spark where its own choice would be too long. Without one, workers talk over TCP. */
-  def settle(conf: SparkConf): Unit =
-    if (conf.getBoolean(Enabled, defaultValue = false) && !conf.contains(Folder)) folder match {
-      case Some(path) => conf.set(Folder, path.toString): Unit
-      case None =>
-        log.warn(
-          "Neither {} nor /tmp can hold a local socket: the name is too long, or nothing may be written there. Python " +
-            "functions work over TCP, and each epoch begins and ends up to 40 ms later.",
-          System.getProperty("java.io.tmpdir"))
-        conf.set(Enabled, "false"): Unit
+  /** A folder for them, if there is one. */
+  lazy val folder: Option[Path] = candidates.find(isUsable)
+
+  /** Sees to it that Spark's choice is one that works in this process. A name that is set is the user's, or comes from the
+    * driver, which may be on another kind of machine.
+    */
+  def settle(conf: SparkConf): Unit = if (conf.getBoolean(Enabled, defaultValue = false)) {
+    val chosen = conf.getOption(Named).map(Paths.get(_)).getOrElse(ownChoice)
+    if (!isUsable(chosen)) {
+      val why = s"$chosen cannot hold a local socket: its name is too long, or nothing may be written there"
+      folder match {
+        case Some(other) =>
+          log.info("{}. Those of Python workers are in {}.", why, other: Any)
+          conf.set(Named, other.toString)
+        case None =>
+          log.warn("{}, nor can /tmp. Python functions work over TCP; each epoch begins and ends up to 40 ms later.", why)
+          conf.set(Enabled, "false")
+      }
     }
+  }
+
+  private def isUsable(folder: Path): Boolean =
+    folder.toString.length <= LongestFolder && Files.isDirectory(folder) && Files.isWritable(folder)
 }
