@@ -33,6 +33,7 @@ TESTED_HERE = {
     "streaming.sql.batchId": "test_a_query_marks_its_tasks_with_run_and_epoch",
 }
 TESTED_WITH_PYTHON = {
+    "spark.python.unix.domain.socket.dir": "test_workers_are_reached_over_a_local_socket",
     "PythonWorkerHandle.destroy": "test_a_function_that_hangs_fails_the_query",
     "PythonForeachWriter": "test_each_row_reaches_the_writer_without_a_further_one",
     "TransformWithStateInPySparkExec": "test_state_goes_from_mode_to_mode",

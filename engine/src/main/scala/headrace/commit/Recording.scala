@@ -86,7 +86,7 @@ private[headrace] object Recording {
 
   private val GoldenRatio = 0.618034
   /** The source looks ten times a second at least, unless the process, or what is behind the source, stands still. */
-  private[commit] val StillMs = 2000L
+  val StillMs = 2000L
 
   // A cut waits for rows that are on their way; polls this short happen only then.
   private val SoonMs = 3L

@@ -18,9 +18,10 @@ private[kafka] object KafkaOffset {
   }
 }
 
-/** Where one task stopped, and on which executor: its next epoch finds a warm consumer there. */
+/** Where and when one task stopped, and on which executor: its next epoch finds a warm consumer there. */
 private[kafka] final case class TaskEnd(
     offsets: Map[TopicPartition, Long],
+    timeMs: Long,
     host: String,
     executorId: String,
     latency: Option[Parts])

@@ -6,7 +6,7 @@ import java.util.{Map => JMap, Optional}
 import scala.jdk.CollectionConverters._
 
 import headrace.EpochSignal
-import headrace.commit.{Delivery, ProgressPlan, Recorder, Resume}
+import headrace.commit.{Delivery, ProgressPlan, Recorder, Recording, Resume}
 import headrace.guard.{RealTimeDefaults, SlotLedger}
 import headrace.observe.{Board, EpochLatency}
 import org.apache.kafka.common.TopicPartition
@@ -144,9 +144,10 @@ private[headrace] final class KafkaStream private[kafka] (options: SourceOptions
   }
 
   override def mergeOffsets(ends: Array[PartitionOffset]): Offset = {
-    // What a run that stood still writes into Spark's log now would be in the way of its successor, and end it.
-    recording.foreach(plan => broker.ask(recorder.checkSuccessor(_, plan)))
     val told = ends.toSeq.collect { case end: TaskEnd => end }
+    // What a run that stood still writes into Spark's log now would be in the way of its successor, and end it.
+    if (told.exists(System.currentTimeMillis() - _.timeMs > Recording.StillMs))
+      recording.foreach(plan => broker.ask(recorder.checkSuccessor(_, plan)))
     latency.take(told.flatMap(_.latency))
     KafkaOffset(epochs.merge(told))
   }

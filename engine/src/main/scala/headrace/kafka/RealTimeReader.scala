@@ -144,6 +144,7 @@ private[kafka] final class RealTimeReader(group: GroupPartition, task: TaskConte
     consumer.foreach(kafka => guarded(kafka.settle()))
     TaskEnd(
       cursors.iterator.map(cursor => cursor.partition -> cursor.next).toMap,
+      System.currentTimeMillis(),
       executor.blockManager.blockManagerId.host,
       executor.executorId,
       scope.meter.map(_.all()))
