@@ -35,8 +35,8 @@ private[headrace] final case class ProcessorCall(
 /** Spark's runner for a stateful processor, made to send each batch at once and to receive while it sends.
   *
   * Reaches into Spark: `TransformWithStateInPySparkPythonBaseRunner` tells Python where to ask for state, and opens the
-  * socket at which `StateServer` answers (`initStateServer`, `stateServerSocketPath`); with `BasicPythonArrowInput` rows go to Python in the batches that we choose.
-  * Both are private to Spark's package.
+  * socket at which `StateServer` answers (`initStateServer`, `stateServerSocketPath`); with `BasicPythonArrowInput` rows go
+  * to Python in the batches that we choose. Both are private to Spark's package.
   */
 private[headrace] final class ProcessorRunner(
     call: ProcessorCall,
