@@ -11,13 +11,11 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812 as every PySpark program has it
 
 from headrace.local import Record
-from tests.integration.probes import jvm_class
 from tests.integration.python.processors import OUTPUT, Alarm, Closing, Index, Keeper, Running, Totals
 from tests.integration.streams import PATIENCE, await_epochs, run_micro_batches, start_real_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from pyspark.sql import DataFrame
 
@@ -98,22 +96,6 @@ def test_timers_of_event_time_follow_the_watermark(bench: Bench) -> None:
     bench.kafka.read_until(sink, 2, timeout=PATIENCE)
     query.stop()
     assert by_key(bench.kafka.read(sink)) == {b"a": [b"2 until 11000"], b"b": [b"1 until 12000"]}
-
-
-@pytest.mark.usefixtures("few_partitions")
-def test_the_folder_for_temporary_files_may_have_a_long_name(bench: Bench, tmp_path: Path) -> None:
-    """As in a YARN container; a socket's name may not."""
-    (folder := tmp_path / ("long" * 30)).mkdir()
-    system = jvm_class(bench.spark, "java.lang.System")
-    before = system.setProperty("java.io.tmpdir", str(folder))
-    try:
-        source, sink = bench.kafka.topic("in"), bench.kafka.topic("out")
-        query = start_real_time(bench.write(totals(bench.read(source)), sink))
-        bench.kafka.produce(source, [Record(key=b"key", value=b"one")])
-        bench.kafka.read_until(sink, 1, timeout=PATIENCE)
-        query.stop()
-    finally:
-        system.setProperty("java.io.tmpdir", before)
 
 
 @pytest.mark.usefixtures("few_partitions")
