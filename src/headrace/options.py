@@ -227,8 +227,9 @@ SETTINGS = (
         value="true",
         kind=Kind.PREFERENCE,
         reason=(
-            "over TCP a message to or from a Python worker that follows another at once waits up to 40 ms, until that "
-            "one is acknowledged: at each end and start of an epoch, and under load; a local socket waits for nothing"
+            "over TCP a message to or from a Python worker that follows another at once waits until that one is "
+            "acknowledged, and that is put off: at each end and start of an epoch, and under load; a local socket "
+            "waits for nothing"
         ),
     ),
     Setting(

@@ -39,7 +39,7 @@ object WorkerSockets {
           log.info("{}. Those of Python workers are in {}.", why, other: Any)
           conf.set(Named, other.toString)
         case None =>
-          log.warn("{}, nor can /tmp. Python functions work over TCP; each epoch begins and ends up to 40 ms later.", why)
+          log.warn("{}, nor can /tmp. Python functions work over TCP, and their epochs begin and end later.", why)
           conf.set(Enabled, "false")
       }
     }
